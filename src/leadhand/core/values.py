@@ -1,0 +1,292 @@
+"""Plain values that pass between rooms: messages, tool calls, usage, prices, command results. All frozen."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of all values: immutable, keyword-only, encoded without its defaults."""
+
+
+# --- messages: the bodies of a conversation chain -------------------------------------------------------------
+
+
+class ToolSpec(Value):
+    """A tool as the model sees it; `parameters` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolCall(Value):
+    """One tool call of a model. `arguments` is the raw text the model wrote: it may be broken JSON.
+
+    `id` is the provider's (it may repeat across turns); results are matched by it within one turn.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+
+class User(Value, tag_field="role", tag="user"):
+    """Text from the harness to the model."""
+
+    text: str
+
+
+StopReason = Literal["tool_calls", "end", "length", "refusal", "content_filter", "pause"]
+
+
+class Assistant(Value, tag_field="role", tag="assistant"):
+    """A model's turn: the provider's own items, verbatim, beside a small neutral view.
+
+    `items` are sent back unchanged on the same `wire`; `text`, `calls`, `stop` are derived from them.
+    `commentary` marks text that is not a final answer though it stands without a tool call.
+    """
+
+    wire: str
+    items: list[Any]
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    stop: StopReason = "end"
+    commentary: bool = False
+
+
+class ToolResult(Value):
+    """What one tool call gave back, as the model sees it."""
+
+    call_id: str
+    name: str
+    text: str
+    is_error: bool = False
+
+
+class ToolResults(Value, tag_field="role", tag="tool"):
+    """All results of one turn, in call order."""
+
+    results: tuple[ToolResult, ...]
+
+
+Body = User | Assistant | ToolResults
+
+
+# --- usage and money ------------------------------------------------------------------------------------------
+
+
+class Usage(Value):
+    """Tokens of one attempt, split so that nothing is counted twice.
+
+    The provider's prompt is `input + cache_read + cache_write_*` (exclusive parts, whatever the wire's own habit);
+    `output` includes `reasoning`.
+    """
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_30m: int = 0
+    cache_write_1h: int = 0
+    cache_write_12h: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+    @property
+    def cache_write(self) -> int:
+        return self.cache_write_5m + self.cache_write_30m + self.cache_write_1h + self.cache_write_12h
+
+    @property
+    def prompt(self) -> int:
+        """All input tokens, cached or not."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def total(self) -> int:
+        return self.prompt + self.output
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(**{f: getattr(self, f) + getattr(other, f) for f in self.__struct_fields__})
+
+
+class Price(Value):
+    """Dollars per million tokens of one model. A tier above `tier_above` prompt tokens prices the whole request."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write_5m: float | None = None
+    cache_write_30m: float | None = None
+    cache_write_1h: float | None = None
+    cache_write_12h: float | None = None
+    tier_above: int | None = None
+    tier: Price | None = None
+    source: str = ""
+
+    def at(self, prompt_tokens: int) -> Price:
+        """The price that holds for a request with this many prompt tokens."""
+        if self.tier is not None and self.tier_above is not None and prompt_tokens > self.tier_above:
+            return self.tier.at(prompt_tokens)
+        return self
+
+    def cost(self, usage: Usage) -> float:
+        """Dollars for `usage`. A part without its own price is billed as fresh input."""
+        p = self.at(usage.prompt)
+
+        def rate(part: float | None) -> float:
+            return p.input if part is None else part
+
+        return (
+            usage.input * p.input
+            + usage.cache_read * rate(p.cache_read)
+            + usage.cache_write_5m * rate(p.cache_write_5m)
+            + usage.cache_write_30m * rate(p.cache_write_30m)
+            + usage.cache_write_1h * rate(p.cache_write_1h)
+            + usage.cache_write_12h * rate(p.cache_write_12h)
+            + usage.output * p.output
+        ) / 1e6
+
+    def bound(self, prompt_tokens: int, output_tokens: int) -> float:
+        """Dollars that a request of at most these sizes can cost at the dearest applicable price."""
+        rates = [self, self.at(prompt_tokens)]
+        dearest = max(
+            r
+            for p in rates
+            for r in (p.input, p.cache_write_5m, p.cache_write_30m, p.cache_write_1h, p.cache_write_12h)
+            if r is not None
+        )
+        return (prompt_tokens * dearest + output_tokens * max(p.output for p in rates)) / 1e6
+
+
+FREE = Price(input=0.0, output=0.0, cache_read=0.0, source="free")
+
+
+# --- commands -------------------------------------------------------------------------------------------------
+
+
+class ExecResult(Value):
+    """One shell command's outcome. `head` and `tail` are exact bytes.
+
+    `size` counts all bytes the command wrote; when `size > len(head) + len(tail)` the middle is only in the
+    sandbox's file `spill` (a path inside the sandbox, outside the submitted workspace).
+    `exit_code` is the shell's; 137 after a kill. `ended`: how it ended.
+    """
+
+    exit_code: int
+    head: bytes
+    tail: bytes = b""
+    size: int = 0
+    spill: str = ""
+    seconds: float = 0.0
+    ended: Literal["exited", "timed_out", "killed", "flooded", "runner_lost"] = "exited"
+    changed: tuple[str, ...] = ()
+
+
+class Limits(Value):
+    """Limits of a run. Seconds, counts, bytes; memory and processes are the sandbox's, shared by the whole team."""
+
+    command_s: float = 180.0
+    delegation_s: float = 1800.0
+    run_s: float = 21600.0
+    steps: int = 1000
+    output_chars: int = 10_000
+    memory_mb: int | None = None
+    cpus: float | None = None
+    processes: int | None = 2048
+    file_mb: int = 1024
+
+
+class Mount(Value):
+    """A host file or folder shown read-only inside the sandbox at `target`.
+
+    `link` (relative to the workspace) becomes a symbolic link to where the backend really shows it: `local` has no
+    mounts and shows a copy elsewhere (see `SandboxInfo.paths`).
+    """
+
+    source: str
+    target: str
+    link: str = ""
+
+
+class SandboxSpec(Value):
+    """What a sandbox is started from.
+
+    `workspace` is a host folder whose content the sandbox starts with (copied by the caller for `bwrap` and `local`,
+    which bind it; put into the container by `docker`). `scratch` is a host folder for reports and spilled outputs.
+    """
+
+    run_id: str
+    workspace: str
+    scratch: str
+    limits: Limits = Limits()
+    network: bool = False
+    mounts: tuple[Mount, ...] = ()
+    image: str = ""
+    env: dict[str, str] = {}
+    user: str = ""
+
+
+class SandboxInfo(Value):
+    """What was started: goes into the journal, so that `resume` and `reap` find it again."""
+
+    kind: str
+    id: str
+    workspace: str
+    scratch: str
+    limits: Limits = Limits()
+    not_enforced: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    network: bool = False
+    image: str = ""
+    paths: dict[str, str] = {}
+
+    def path(self, target: str) -> str:
+        """Where the mount asked for at `target` really is inside this sandbox."""
+        return self.paths.get(target, target)
+
+
+# --- tasks and grades -----------------------------------------------------------------------------------------
+
+
+class Grader(Value):
+    """How a submission is graded: `command` runs in a fresh sandbox with the submission as its workspace and `files`
+    (a host folder) read-only at /grader. The last line it prints is JSON: {"reward": 0..1, "passed": n, "total": m}.
+    """
+
+    command: str
+    files: str = ""
+    timeout_s: float = 600.0
+
+
+class Task(Value):
+    """What is to be built or fixed. `prompt` may hold {workspace} and {reference}, filled in by the run.
+
+    `workspace` is a host folder whose content the team starts with ("" = empty); `digest` covers prompt, workspace,
+    mounts, limits and set-up; the grader has a digest of its own, so that a better grader can grade old runs again.
+    """
+
+    id: str
+    prompt: str
+    benchmark: str = "folder"
+    workspace: str = ""
+    setup: str = ""
+    limits: Limits = Limits()
+    network: bool = False
+    image: str = ""
+    mounts: tuple[Mount, ...] = ()
+    reference: str = ""
+    grader: Grader | None = None
+    digest: str = ""
+    grader_digest: str = ""
+
+
+class Grade(Value):
+    """The grader's answer. `reward` is in [0, 1]; counts are None where the grader does not count."""
+
+    reward: float
+    passed: int | None = None
+    total: int | None = None
+    detail: dict[str, Any] = {}
+    seconds: float = 0.0
