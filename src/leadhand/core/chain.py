@@ -27,7 +27,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-class Root(Value):
+class Root(Value, frozen=True, kw_only=True):
     """What every request of a conversation starts with. `settings` are those that a model can see or feel."""
 
     system: str
@@ -43,7 +43,7 @@ def next_id(parent: str, body: Body) -> str:
     return digest(parent.encode() + b"\n" + canonical(body))
 
 
-class Message(Value):
+class Message(Value, frozen=True, kw_only=True):
     """One link: `id` = hash(parent id, body)."""
 
     id: str

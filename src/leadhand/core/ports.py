@@ -13,7 +13,7 @@ from leadhand.core.chain import Conversation
 from leadhand.core.values import Assistant, ExecResult, Grade, SandboxInfo, SandboxSpec, Task, Usage, Value
 
 
-class Request(Value):
+class Request(Value, frozen=True, kw_only=True):
     """One model call. `conversation` is append-only and outlives the call: adapters may cache its encoding by object.
 
     `reasoning` is the effort asked for ("" = the model's default). `cache_key` is stable per agent over a run.
@@ -28,7 +28,7 @@ class Request(Value):
     timeout_s: float = 600.0
 
 
-class Reply(Value):
+class Reply(Value, frozen=True, kw_only=True):
     """One successful attempt. `model` is the model that the provider says served it."""
 
     message: Assistant

@@ -14,7 +14,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 # --- messages: the bodies of a conversation chain -------------------------------------------------------------
 
 
-class ToolSpec(Value):
+class ToolSpec(Value, frozen=True, kw_only=True):
     """A tool as the model sees it; `parameters` is a JSON Schema of type object."""
 
     name: str
@@ -22,7 +22,7 @@ class ToolSpec(Value):
     parameters: dict[str, Any]
 
 
-class ToolCall(Value):
+class ToolCall(Value, frozen=True, kw_only=True):
     """One tool call of a model. `arguments` is the raw text the model wrote: it may be broken JSON.
 
     `id` is the provider's (it may repeat across turns); results are matched by it within one turn.
@@ -33,7 +33,7 @@ class ToolCall(Value):
     arguments: str
 
 
-class User(Value, tag_field="role", tag="user"):
+class User(Value, frozen=True, kw_only=True, tag_field="role", tag="user"):
     """Text from the harness to the model."""
 
     text: str
@@ -42,7 +42,7 @@ class User(Value, tag_field="role", tag="user"):
 StopReason = Literal["tool_calls", "end", "length", "refusal", "content_filter", "pause"]
 
 
-class Assistant(Value, tag_field="role", tag="assistant"):
+class Assistant(Value, frozen=True, kw_only=True, tag_field="role", tag="assistant"):
     """A model's turn: the provider's own items, verbatim, beside a small neutral view.
 
     `items` are sent back unchanged on the same `wire`; `text`, `calls`, `stop` are derived from them.
@@ -57,7 +57,7 @@ class Assistant(Value, tag_field="role", tag="assistant"):
     commentary: bool = False
 
 
-class ToolResult(Value):
+class ToolResult(Value, frozen=True, kw_only=True):
     """What one tool call gave back, as the model sees it."""
 
     call_id: str
@@ -66,7 +66,7 @@ class ToolResult(Value):
     is_error: bool = False
 
 
-class ToolResults(Value, tag_field="role", tag="tool"):
+class ToolResults(Value, frozen=True, kw_only=True, tag_field="role", tag="tool"):
     """All results of one turn, in call order."""
 
     results: tuple[ToolResult, ...]
@@ -78,7 +78,7 @@ Body = User | Assistant | ToolResults
 # --- usage and money ------------------------------------------------------------------------------------------
 
 
-class Usage(Value):
+class Usage(Value, frozen=True, kw_only=True):
     """Tokens of one attempt, split so that nothing is counted twice.
 
     The provider's prompt is `input + cache_read + cache_write_*` (exclusive parts, whatever the wire's own habit);
@@ -111,7 +111,7 @@ class Usage(Value):
         return Usage(**{f: getattr(self, f) + getattr(other, f) for f in self.__struct_fields__})
 
 
-class Price(Value):
+class Price(Value, frozen=True, kw_only=True):
     """Dollars per million tokens of one model. A tier above `tier_above` prompt tokens prices the whole request."""
 
     input: float
@@ -166,7 +166,7 @@ FREE = Price(input=0.0, output=0.0, cache_read=0.0, source="free")
 # --- commands -------------------------------------------------------------------------------------------------
 
 
-class ExecResult(Value):
+class ExecResult(Value, frozen=True, kw_only=True):
     """One shell command's outcome. `head` and `tail` are exact bytes.
 
     `size` counts all bytes the command wrote; when `size > len(head) + len(tail)` the middle is only in the
@@ -184,7 +184,7 @@ class ExecResult(Value):
     changed: tuple[str, ...] = ()
 
 
-class Limits(Value):
+class Limits(Value, frozen=True, kw_only=True):
     """Limits of a run. Seconds, counts, bytes; memory and processes are the sandbox's, shared by the whole team."""
 
     command_s: float = 180.0
@@ -198,7 +198,7 @@ class Limits(Value):
     file_mb: int = 1024
 
 
-class Mount(Value):
+class Mount(Value, frozen=True, kw_only=True):
     """A host file or folder shown read-only inside the sandbox at `target`.
 
     `link` (relative to the workspace) becomes a symbolic link to where the backend really shows it: `local` has no
@@ -210,7 +210,7 @@ class Mount(Value):
     link: str = ""
 
 
-class SandboxSpec(Value):
+class SandboxSpec(Value, frozen=True, kw_only=True):
     """What a sandbox is started from.
 
     `workspace` is a host folder whose content the sandbox starts with (copied by the caller for `bwrap` and `local`,
@@ -228,7 +228,7 @@ class SandboxSpec(Value):
     user: str = ""
 
 
-class SandboxInfo(Value):
+class SandboxInfo(Value, frozen=True, kw_only=True):
     """What was started: goes into the journal, so that `resume` and `reap` find it again."""
 
     kind: str
@@ -250,7 +250,7 @@ class SandboxInfo(Value):
 # --- tasks and grades -----------------------------------------------------------------------------------------
 
 
-class Grader(Value):
+class Grader(Value, frozen=True, kw_only=True):
     """How a submission is graded: `command` runs in a fresh sandbox with the submission as its workspace and `files`
     (a host folder) read-only at /grader. The last line it prints is JSON: {"reward": 0..1, "passed": n, "total": m}.
     """
@@ -260,7 +260,7 @@ class Grader(Value):
     timeout_s: float = 600.0
 
 
-class Task(Value):
+class Task(Value, frozen=True, kw_only=True):
     """What is to be built or fixed. `prompt` may hold {workspace} and {reference}, filled in by the run.
 
     `workspace` is a host folder whose content the team starts with ("" = empty); `digest` covers prompt, workspace,
@@ -282,7 +282,7 @@ class Task(Value):
     grader_digest: str = ""
 
 
-class Grade(Value):
+class Grade(Value, frozen=True, kw_only=True):
     """The grader's answer. `reward` is in [0, 1]; counts are None where the grader does not count."""
 
     reward: float

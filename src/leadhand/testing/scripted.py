@@ -18,7 +18,7 @@ from leadhand.core.ports import Reply, Request
 from leadhand.core.values import Assistant, Body, StopReason, ToolCall, ToolResults, Usage, User, Value
 
 
-class Call(Value):
+class Call(Value, frozen=True, kw_only=True):
     """One tool call of a scripted reply. `raw` replaces the encoded arguments (for broken JSON)."""
 
     name: str
@@ -26,7 +26,7 @@ class Call(Value):
     raw: str | None = None
 
 
-class Step(Value):
+class Step(Value, frozen=True, kw_only=True):
     """One scripted reply, or one fault where `fault` is set (the attempt then fails in that way)."""
 
     text: str = ""
@@ -40,7 +40,7 @@ class Step(Value):
     maybe_billed: bool = False
 
 
-class Seen(Value):
+class Seen(Value, frozen=True, kw_only=True):
     """What an agent has seen when it is asked for its next step. `turn` counts its own replies so far."""
 
     agent: str
@@ -107,9 +107,7 @@ def step_for(script: Script, seen: Seen) -> Step:
     if callable(script):
         return script(seen)
     if seen.turn >= len(script):
-        raise ScriptError(
-            f"the script of {seen.agent!r} has {len(script)} steps; a step beyond them was asked for"
-        )
+        raise ScriptError(f"the script of {seen.agent!r} has {len(script)} steps; a step beyond them was asked for")
     return script[seen.turn]
 
 
@@ -178,9 +176,7 @@ def as_message(step: Step, turn: int) -> Assistant:
         for i, c in enumerate(step.calls)
     )
     stop: StopReason = step.stop or ("tool_calls" if calls else "end")
-    return Assistant(
-        wire="scripted", items=[], text=step.text, calls=calls, stop=stop, commentary=step.commentary
-    )
+    return Assistant(wire="scripted", items=[], text=step.text, calls=calls, stop=stop, commentary=step.commentary)
 
 
 REPORT = re.compile(r'<report worker="(?P<worker>[^"]*)"[^>]*>\n(?P<text>.*?)\n</report>', re.DOTALL)
