@@ -1,0 +1,209 @@
+"""The state of a run: a fold of its journal, kept while it runs and rebuilt when it is resumed.
+
+The team changes nothing here by hand. It appends an event, the journal hands the entry to `State.apply`: so a resumed
+run starts from exactly what a running one knew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from leadhand.core.chain import Conversation, Message, Root
+from leadhand.core.events import (
+    AgentEnded,
+    AgentStarted,
+    AttemptReplied,
+    AttemptStarted,
+    CommandEnded,
+    DelegationEnd,
+    DelegationEnded,
+    DelegationStarted,
+    Entry,
+    MailSent,
+    MessageAdded,
+    Role,
+    RunEnded,
+    ToolEnded,
+    ToolStarted,
+)
+from leadhand.core.ledger import Ledger
+from leadhand.core.values import Price
+
+
+@dataclass(slots=True)
+class AgentState:
+    """One agent as the journal tells it. `steps` counts its own billed replies, over all its delegations."""
+
+    name: str
+    role: Role
+    model: str
+    reasoning: str
+    worker_kind: str
+    conversation: Conversation
+    steps: int = 0
+    ended: AgentEnded | None = None
+    started: set[str] = field(default_factory=set)
+    results: dict[str, ToolEnded | CommandEnded] = field(default_factory=dict)
+    known_tokens: int = 0
+    known_size: int = 0
+
+    def prompt_bound(self) -> int:
+        """An upper bound of the next request's prompt tokens: what is known, plus a token a byte for what is new."""
+        if self.known_size == 0:
+            return self.conversation.size + 512
+        return self.known_tokens + (self.conversation.size - self.known_size) + 64
+
+
+@dataclass(slots=True)
+class Delegation:
+    """One accepted `delegate_agent` call. `status` is None while it runs."""
+
+    id: str
+    worker: str
+    call: str
+    assignment: str
+    resumed: bool
+    status: DelegationEnd | None = None
+    report: str = ""
+    spill: str = ""
+    delivered: bool = False
+    announced: bool = False
+
+
+@dataclass(slots=True)
+class Mail:
+    id: str
+    sender: str
+    to: str
+    text: str
+    delivered: bool = False
+
+
+class State:
+    """All that a team needs to go on: agents, delegations, mail, money."""
+
+    def __init__(self, prices: Mapping[str, Price]) -> None:
+        self.ledger = Ledger(prices)
+        self.agents: dict[str, AgentState] = {}
+        self.delegations: dict[str, Delegation] = {}
+        self.finished_order: list[str] = []
+        self.mail: dict[str, Mail] = {}
+        self.mail_calls: dict[str, str] = {}
+        self.attempts = 0
+        self.conventions = ""
+        self.run_ended: RunEnded | None = None
+        self.active_s = 0.0
+        self._roots: dict[str, Root] = {}
+        self._session = (-1, 0.0)
+
+    # --- questions ---------------------------------------------------------------------------------------------
+
+    def running(self, worker: str = "") -> list[Delegation]:
+        """Delegations that have not ended, of one worker or of all."""
+        return [d for d in self.delegations.values() if d.status is None and worker in ("", d.worker)]
+
+    def undelivered(self) -> list[Delegation]:
+        """Ended delegations whose report the lead has not been given, in order of completion."""
+        return [d for d in map(self.delegations.__getitem__, self.finished_order) if not d.delivered]
+
+    def inbox(self, agent: str) -> list[Mail]:
+        return [m for m in self.mail.values() if m.to == agent and not m.delivered]
+
+    def workers(self) -> list[AgentState]:
+        return [a for a in self.agents.values() if a.role == "worker"]
+
+    def has_root(self, root_id: str) -> bool:
+        return root_id in self._roots
+
+    # --- the fold ----------------------------------------------------------------------------------------------
+
+    def apply(self, entry: Entry) -> None:
+        self._time(entry)
+        self.ledger.apply(entry)
+        agent = self.agents.get(entry.agent)
+        match entry.event:
+            case AgentStarted() as e:
+                self._agent_started(entry.agent, e)
+            case MessageAdded() as e if agent is not None:
+                self._append(agent, e.message)
+                for delegation in e.delivers:
+                    self.delegations[delegation].delivered = True
+                for delegation in e.announces:
+                    self.delegations[delegation].announced = True
+                for mail in e.mail:
+                    self.mail[mail].delivered = True
+            case AttemptStarted() as e:
+                self.attempts = max(self.attempts, e.attempt)
+            case AttemptReplied() as e if agent is not None:
+                self._append(agent, e.message)
+                agent.steps += 1
+                agent.known_tokens, agent.known_size = e.usage.prompt + e.usage.output, agent.conversation.size
+            case ToolStarted() as e if agent is not None:
+                agent.started.add(e.call)
+            case (ToolEnded() | CommandEnded()) as e if agent is not None:
+                agent.results[e.call] = e
+            case AgentEnded() as e if agent is not None:
+                agent.ended = e
+            case DelegationStarted() as e:
+                self._delegation_started(e)
+            case DelegationEnded() as e:
+                d = self.delegations[e.delegation]
+                d.status, d.report, d.spill = e.status, e.report, e.spill
+                self.finished_order.append(e.delegation)
+            case MailSent() as e:
+                self.mail[e.mail] = Mail(id=e.mail, sender=entry.agent, to=e.to, text=e.text)
+                self.mail_calls[e.call] = e.mail
+            case RunEnded() as e:
+                self.run_ended = e
+
+    def _time(self, entry: Entry) -> None:
+        session, last = self._session
+        if entry.session == session:
+            self.active_s += max(0.0, entry.mono - last)
+        self._session = (entry.session, entry.mono)
+
+    def _agent_started(self, name: str, e: AgentStarted) -> None:
+        if e.root is not None:
+            self._roots[e.root_id] = e.root
+        inherited = self._prefix(e.at) if e.at else []
+        self.agents[name] = AgentState(
+            name=name,
+            role=e.role,
+            model=e.model,
+            reasoning=e.reasoning,
+            worker_kind=e.worker_kind,
+            conversation=Conversation(self._roots[e.root_id], inherited),
+        )
+
+    def _prefix(self, head: str) -> list[Message]:
+        """The messages of whichever conversation holds `head`, up to it."""
+        for agent in self.agents.values():
+            if head == agent.conversation.root_id:
+                return []
+            for i, message in enumerate(agent.conversation.messages):
+                if message.id == head:
+                    return agent.conversation.messages[: i + 1]
+        raise KeyError(f"no conversation holds message {head}")
+
+    def _append(self, agent: AgentState, message: Message) -> None:
+        agent.conversation.append(message)
+        agent.started.clear()
+        agent.results.clear()
+
+    def _delegation_started(self, e: DelegationStarted) -> None:
+        self.delegations[e.delegation] = Delegation(
+            id=e.delegation, worker=e.worker, call=e.call, assignment=e.assignment, resumed=e.resumed
+        )
+        if e.conventions:
+            self.conventions = e.conventions
+        if e.worker in self.agents:
+            self.agents[e.worker].ended = None
+
+
+def state_of(entries: list[Entry], prices: Mapping[str, Price]) -> State:
+    """The state after a whole journal."""
+    state = State(prices)
+    for entry in entries:
+        state.apply(entry)
+    return state
