@@ -251,12 +251,19 @@ class SandboxInfo(Value, frozen=True, kw_only=True):
 
 
 class Grader(Value, frozen=True, kw_only=True):
-    """How a submission is graded: `command` runs in a fresh sandbox with the submission as its workspace and `files`
-    (a host folder) read-only at /grader. The last line it prints is JSON: {"reward": 0..1, "passed": n, "total": m}.
+    """How a submission is graded, in one of two ways, always in a fresh sandbox with the submission as its workspace.
+
+    `command` runs there with `files` (a host folder) read-only at /grader; the last line it prints on stdout is JSON:
+    {"reward": 0..1, "passed": n, "total": m}. Or `cases` (a host file of JSON lines): `build` must yield `program`,
+    which is then run once per case and compared on the host, so that expected outputs never enter the sandbox.
     """
 
-    command: str
+    command: str = ""
     files: str = ""
+    cases: str = ""
+    build: str = "chmod +x ./compile.sh && ./compile.sh"
+    program: str = "./executable"
+    case_timeout_s: float = 10.0
     timeout_s: float = 600.0
 
 
