@@ -13,7 +13,7 @@ MOST_WORKERS = 20
 
 
 class Kind(Value, frozen=True, kw_only=True):
-    """One kind of worker. `count` caps (dynamic team) or fixes (fixed team) how many of it there are; None: no own cap."""
+    """One kind of worker. `count` caps (dynamic team) or fixes (fixed team) how many there are; None: no own cap."""
 
     name: str
     model: str = ""

@@ -131,13 +131,15 @@ class MessageAdded(Event, frozen=True, kw_only=True, tag="message_added"):
     """The harness added a message to the agent's conversation.
 
     `delivers`: delegations whose report text enters the lead's chain with it; `announces`: those told in one line;
-    `mail`: messages from other agents that enter with it. One event, so that nothing is delivered twice or lost.
+    `mail`: messages from other agents that enter with it; `assigns`: the delegation whose assignment it is. One event,
+    so that nothing is delivered twice or lost.
     """
 
     message: Message
     delivers: tuple[str, ...] = ()
     announces: tuple[str, ...] = ()
     mail: tuple[str, ...] = ()
+    assigns: str = ""
 
 
 class AgentEnded(Event, frozen=True, kw_only=True, tag="agent_ended"):

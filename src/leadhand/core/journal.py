@@ -1,7 +1,8 @@
 """The journal: one JSON object a line, appended, never changed. Everything else is a fold of it.
 
 Invariants: one writer (an exclusive lock on the file); each append is one `write(2)`; nothing is awaited between
-building an event and writing it; `seq` is dense. Only an incomplete last line may be cut off, and only when a run is resumed.
+building an event and writing it; `seq` is dense. Only an incomplete last line may be cut off, and
+only when a run is resumed.
 """
 
 from __future__ import annotations

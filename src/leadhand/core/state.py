@@ -67,6 +67,7 @@ class Delegation:
     status: DelegationEnd | None = None
     report: str = ""
     spill: str = ""
+    briefed: bool = False
     delivered: bool = False
     announced: bool = False
 
@@ -133,6 +134,8 @@ class State:
                     self.delegations[delegation].announced = True
                 for mail in e.mail:
                     self.mail[mail].delivered = True
+                if e.assigns:
+                    self.delegations[e.assigns].briefed = True
             case AttemptStarted() as e:
                 self.attempts = max(self.attempts, e.attempt)
             case AttemptReplied() as e if agent is not None:

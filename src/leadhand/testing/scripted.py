@@ -179,7 +179,9 @@ def as_message(step: Step, turn: int) -> Assistant:
     return Assistant(wire="scripted", items=[], text=step.text, calls=calls, stop=stop, commentary=step.commentary)
 
 
-REPORT = re.compile(r'<report worker="(?P<worker>[^"]*)"[^>]*>\n(?P<text>.*?)\n</report>', re.DOTALL)
+REPORT = re.compile(
+    r'<leadhand-report worker="(?P<worker>[^"]*)"[^>]*>\n(?P<text>.*?)\n</leadhand-report>', re.DOTALL
+)
 
 
 def reports(seen: Seen) -> dict[str, str]:
