@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Proof: a bare Debian with python3, make and git gets from a clone to a finished demo with one command and to passing
+# tests with one more, and does both again without network. Needs root and mmdebstrap.
+#
+#   scripts/bare-root.sh [--keep] [SUITE]      SUITE defaults to bookworm (Debian 12)
+#
+# The stand-in for a machine is a mount namespace whose root is the new system (pivot_root, not chroot: inside a chroot
+# the kernel forbids user namespaces, and with them sandboxes).
+set -euo pipefail
+
+keep=; [ "${1:-}" = --keep ] && { keep=1; shift; }
+suite=${1:-bookworm}
+here=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d)
+root=$work/root
+times=()
+
+cleanup() { [ -n "$keep" ] && echo "kept: $root" || rm -rf --one-file-system "$work"; }
+trap cleanup EXIT
+
+timed() { # NAME COMMAND...: run it and keep its wall-clock
+  local name=$1 began=$EPOCHREALTIME; shift
+  echo "== $name"
+  "$@"
+  times+=("$(printf '%-28s %6.1f s' "$name" "$(bc_minus "$EPOCHREALTIME" "$began")")")
+}
+
+bc_minus() { awk -v a="$1" -v b="$2" 'BEGIN { print a - b }'; }
+
+build_root() {
+  local packages=python3,make,git
+  mmdebstrap --quiet --variant=apt --include="$packages" --aptopt='Acquire::Languages "none"' "$suite" "$root"
+  # This machine's word on where registries are and whom to trust.
+  cp /etc/resolv.conf "$root/etc/resolv.conf"
+  local certificates=${SSL_CERT_FILE:-${PIP_CERT:-}}
+  if [ -n "$certificates" ]; then cp "$certificates" "$root/etc/machine-certificates.pem"; fi
+  git clone --quiet "$here" "$root/root/leadhand"
+}
+
+inside() { # [--offline] COMMAND...: run it in the bare system, with an environment of its own
+  local net=(); [ "$1" = --offline ] && { net=(--net); shift; }
+  local env=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 TERM=dumb)
+  local name
+  for name in PIP_INDEX_URL UV_INDEX_URL UV_DEFAULT_INDEX http_proxy https_proxy no_proxy CI; do
+    if [ -n "${!name:-}" ]; then env+=("$name=${!name}"); fi
+  done
+  if [ -e "$root/etc/machine-certificates.pem" ]; then env+=(SSL_CERT_FILE=/etc/machine-certificates.pem); fi
+  unshare --mount --pid --fork --kill-child "${net[@]}" bash -euc '
+    mount --bind "$0" "$0"
+    cd "$0"
+    mount -t proc proc proc
+    mount --rbind /dev dev
+    mount --rbind /sys sys
+    mount -t tmpfs tmpfs tmp
+    mkdir -p .before
+    pivot_root . .before
+    cd /root/leadhand
+    python3 -c "import ctypes; ctypes.CDLL(None).umount2(b\"/.before\", 2)"  # a bare system has no umount
+    exec env -i "$@" </dev/null
+  ' "$root" "${env[@]}" "$@"
+}
+
+timed "make the bare system" build_root
+inside sh -c 'cat /etc/debian_version; python3 --version; python3 -m pip --version; python3 -c "import venv, ensurepip"; command -v bwrap uv; true' 2>&1 || true
+timed "make demo, with installation" inside make demo
+timed "make test" inside make test
+timed "make demo, no network" inside --offline make demo
+timed "make test, no network" inside --offline make test
+printf '%s\n' "${times[@]}"
