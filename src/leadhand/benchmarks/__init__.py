@@ -1,0 +1,1 @@
+"""Benchmarks: tasks in, grades out."""

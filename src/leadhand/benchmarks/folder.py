@@ -1,0 +1,46 @@
+"""Task folders: users' own tasks and the three that are shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from leadhand.benchmarks import grading
+from leadhand.benchmarks.tasktoml import FILE, fill_prompt, load_task
+from leadhand.core.errors import UsageError
+from leadhand.core.ports import StartSandbox
+from leadhand.core.values import Grade, Task
+
+__all__ = ["FolderBenchmark", "fill_prompt", "find_task", "load_task", "shipped"]
+
+SHIPPED = Path(__file__).parent / "tasks"
+
+
+class FolderBenchmark:
+    """A `Benchmark` of task folders."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._tasks = tuple(tasks)
+
+    def tasks(self) -> Sequence[Task]:
+        return self._tasks
+
+    async def grade(self, task: Task, submission: Path, start: StartSandbox, scratch: Path) -> Grade:
+        return await grading.grade(task, submission, start, scratch)
+
+
+def shipped() -> tuple[str, ...]:
+    """The ids of the shipped tasks."""
+    return tuple(sorted(file.parent.name for file in SHIPPED.glob(f"*/{FILE}")))
+
+
+def find_task(name_or_path: str) -> Task:
+    """A shipped task by its id, else the task folder at that path. Raises `UsageError` for anything else."""
+    if name_or_path in shipped():
+        return load_task(SHIPPED / name_or_path)
+    path = Path(name_or_path).expanduser()
+    if not path.exists():
+        raise UsageError(
+            f"no task {name_or_path!r}: give the path of a task folder or one of the shipped: {', '.join(shipped())}"
+        )
+    return load_task(path)
