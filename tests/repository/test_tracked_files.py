@@ -1,0 +1,92 @@
+"""What is committed runs anywhere: it names no machine, no registry's host, and locks what it depends on."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Built from pieces, so that this file does not mention them either.
+MACHINE = [
+    "/" + "work/",
+    "/" + r"home/\w+/",
+    "/root/" + r"\.(pyenv|cache|config)",
+    "/" + "opt/(pypi|wheels)",
+    "files" + r"\.pythonhosted",
+    "pypi" + r"\.org",
+    "deb" + r"\.debian\.org",
+    "registry" + r"\.npmjs",
+]
+SECRET = [r"\bsk-[A-Za-z0-9_-]{20,}", r"\bAKIA[0-9A-Z]{16}\b", "-----BEGIN " + r"[A-Z ]*PRIVATE KEY-----"]
+UNWANTED = re.compile("|".join(MACHINE + SECRET))
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return tuple(path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file())
+
+
+def test_no_tracked_file_names_a_machine_a_registry_or_a_secret() -> None:
+    found = [f"{path.relative_to(ROOT)}: {mention}" for path in tracked() for mention in unwanted(path.read_bytes())]
+    assert found == []
+
+
+def test_the_search_finds_what_it_looks_for() -> None:
+    for text in ("see /" + "work/main", "https://pypi" + ".org/simple", "key = sk-" + "a1B2" * 6):
+        assert unwanted(text.encode()) != []
+
+
+def test_no_lock_with_addresses_is_tracked() -> None:
+    assert [path.name for path in tracked() if path.name in {"uv.lock", "poetry.lock", ".env"}] == []
+
+
+def test_no_tracked_file_is_large() -> None:
+    assert [str(path.relative_to(ROOT)) for path in tracked() if path.stat().st_size > 2_000_000] == []
+
+
+def test_the_lock_holds_a_hash_for_everything() -> None:
+    entries = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text().strip())
+    assert [entry.partition(" ")[0] for entry in entries if "--hash=sha256:" not in entry] == []
+    assert len(entries) == len(locked())
+
+
+def test_the_lock_satisfies_what_the_project_asks_for() -> None:
+    pins = locked()
+    unmet = [str(asked) for asked in asked_for() if not met(asked, pins)]
+    assert unmet == [], "run `make lock`"
+
+
+def unwanted(content: bytes) -> list[str]:
+    return [match.group() for match in UNWANTED.finditer(content.decode(errors="replace"))]
+
+
+def locked() -> dict[str, str]:
+    """Canonical name to pinned version."""
+    pins = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    return {canonicalize_name(name): version for name, version in pins}
+
+
+def asked_for() -> list[Requirement]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = settings["project"]
+    optional = [line for extra in project.get("optional-dependencies", {}).values() for line in extra]
+    lines = [*settings["build-system"]["requires"], *project["dependencies"], *optional]
+    lines += [line for line in settings["dependency-groups"]["dev"] if isinstance(line, str)]
+    # What refers to this project's own extras ("leadhand[...]") is in the list already.
+    return [asked for line in lines if (asked := Requirement(line)).name != project["name"]]
+
+
+def met(asked: Requirement, pins: dict[str, str]) -> bool:
+    version = pins.get(canonicalize_name(asked.name))
+    return version is not None and asked.specifier.contains(version, prereleases=True)
