@@ -121,6 +121,8 @@ def apt_download(packages: list[str], into: Path) -> None:
     private = [*quiet, "-o", f"Dir::State::Lists={into}/lists", "-o", f"Dir::Cache={into}/cache"]
     run([*private, "update"], dict(os.environ), into)
     run([*private, "download", *packages], dict(os.environ), into)
+    shutil.rmtree(into / "lists")
+    shutil.rmtree(into / "cache")
 
 
 def run(command: list[str | Path], env: dict[str, str], cwd: Path = ROOT) -> None:
