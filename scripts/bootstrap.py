@@ -26,6 +26,16 @@ VENV = ROOT / ".venv"
 DEBIAN_WHEELS = "usr/share/python-wheels/pip-*.whl"
 SYSTEM_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 OLDEST = (3, 11)
+# Debian's pip reads the system's certificates while it is imported, and fails where there are none, whatever it is told.
+PIP_FROM_WHEEL = """
+import runpy, sys
+wheel, certificates = sys.argv.pop(1), sys.argv.pop(1)
+sys.path.insert(0, wheel)
+import pip._vendor.certifi
+if certificates:
+    pip._vendor.certifi.where = lambda: certificates
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
 
 
 def main() -> None:
@@ -87,8 +97,7 @@ def find_pip(env: dict[str, str]) -> list[str | Path]:
     if ensurepip and ensurepip.origin:
         wheels += glob.glob(str(Path(ensurepip.origin).parent / "_bundled" / "pip-*.whl"))
     wheels = wheels or debian_pip(env)
-    # A wheel is a zip file, and Python runs a package inside of one.
-    return [sys.executable, f"{wheels[0]}/pip"]
+    return [sys.executable, "-c", PIP_FROM_WHEEL, wheels[0], env.get("SSL_CERT_FILE", "")]
 
 
 def debian_pip(env: dict[str, str]) -> list[str]:
@@ -127,7 +136,7 @@ def apt_download(packages: list[str], into: Path) -> None:
 
 def run(command: list[str | Path], env: dict[str, str], cwd: Path = ROOT) -> None:
     words = [str(word) for word in command]
-    print("+", " ".join(words), flush=True)
+    print("+", " ".join(word for word in words if word != PIP_FROM_WHEEL), flush=True)
     code = subprocess.run(words, env=env, cwd=cwd, stdin=subprocess.DEVNULL).returncode
     if code:
         stop(
