@@ -59,7 +59,9 @@ def load_cases(path: Path) -> tuple[Case, ...]:
         if "\0" in "".join([*case.args, case.stdin, *case.files, *case.files.values()]):
             raise UsageError(f"{path}:{number}: a case cannot hold a NUL character; remove it")
         if len(case.stdout.encode()) > 2 * KEEP:
-            raise UsageError(f"{path}:{number}: stdout: more than {2 * KEEP} bytes cannot be compared; shorten the case")
+            raise UsageError(
+                f"{path}:{number}: stdout: more than {2 * KEEP} bytes cannot be compared; shorten the case"
+            )
         names.add(case.name)
         cases.append(case)
     if not cases:
