@@ -26,7 +26,7 @@ VENV = ROOT / ".venv"
 DEBIAN_WHEELS = "usr/share/python-wheels/pip-*.whl"
 SYSTEM_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 OLDEST = (3, 11)
-# Debian's pip reads the system's certificates while it is imported, and fails where there are none, whatever it is told.
+# Debian's pip reads the system's certificates while it is imported: where there are none it fails, whatever it is told.
 PIP_FROM_WHEEL = """
 import runpy, sys
 wheel, certificates = sys.argv.pop(1), sys.argv.pop(1)

@@ -83,6 +83,14 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
     def _left_executor(self, _future: asyncio.Future[Any]) -> None:
         self._in_executor -= 1
 
+    async def shutdown_default_executor(self, *args: Any) -> None:
+        # From Python 3.12 on it waits, with a timeout, for a thread of its own.
+        self._in_executor += 1
+        try:
+            await super().shutdown_default_executor(*args)
+        finally:
+            self._in_executor -= 1
+
     async def subprocess_exec(self, *args: Any, **options: Any) -> Any:
         return self._watched(await super().subprocess_exec(*args, **options))
 
