@@ -1,0 +1,113 @@
+"""Sandboxes: where a team's commands run. Three kinds (`docker`, `bwrap`, `local`) below one runner protocol.
+
+Adapters are loaded when they are chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from leadhand.core.errors import UsageError
+from leadhand.core.ports import Sandbox
+from leadhand.core.values import SandboxInfo, SandboxSpec
+
+KINDS = ("docker", "bwrap", "local")
+
+
+def choose(kind: str = "auto") -> tuple[str, str]:
+    """The kind of sandbox to use here and why, in words. Raises `UsageError` with the remedy. Blocks (a second)."""
+    if kind == "local":
+        return kind, "asked for; no isolation"
+    if kind == "bwrap":
+        from leadhand.sandboxes import bwrap
+
+        return kind, f"asked for; {bwrap.check()}"
+    if kind == "docker":
+        from leadhand.sandboxes import engine
+
+        return kind, f"asked for; {engine.check()}"
+    if kind != "auto":
+        raise UsageError(f"no sandbox {kind!r}; there are: auto, {', '.join(KINDS)}")
+    return _best()
+
+
+def _best() -> tuple[str, str]:
+    from leadhand.sandboxes import bwrap, engine
+
+    try:
+        return "docker", engine.check()
+    except UsageError as failure:
+        without = str(failure)
+    try:
+        return "bwrap", f"no Docker Engine answers, {bwrap.check()} works"
+    except UsageError as failure:
+        raise UsageError(f"no sandbox here. docker: {without}. bwrap: {failure}") from None
+
+
+async def start(spec: SandboxSpec, kind: str = "auto") -> Sandbox:
+    """Start a sandbox. Raises `UsageError` (nothing fits this machine) or `SandboxError`."""
+    from anyio import to_thread
+
+    from leadhand.sandboxes.team import TeamSandbox
+
+    if kind == "auto":
+        kind, _ = await to_thread.run_sync(choose, kind)
+    if kind == "docker":
+        from leadhand.sandboxes import docker
+
+        return TeamSandbox(await docker.start(spec))
+    if kind == "bwrap":
+        from leadhand.sandboxes import bwrap
+
+        return TeamSandbox(await bwrap.start(spec))
+    if kind == "local":
+        from leadhand.sandboxes import local
+
+        return TeamSandbox(await local.start(spec))
+    raise UsageError(f"no sandbox {kind!r}; there are: auto, {', '.join(KINDS)}")
+
+
+async def reattach(info: SandboxInfo, spec: SandboxSpec) -> Sandbox:
+    """The sandbox of an interrupted run, on the same workspace and scratch; leftover processes are killed.
+
+    Raises `SandboxLost` when the workspace is gone.
+    """
+    from anyio import to_thread
+
+    from leadhand.sandboxes.team import TeamSandbox
+
+    if info.kind == "docker":
+        from leadhand.sandboxes import docker
+
+        return TeamSandbox(await docker.reattach(info, spec))
+    from leadhand.sandboxes import leftovers
+
+    await to_thread.run_sync(leftovers.clear, spec.run_id.__eq__)
+    return await start(spec, info.kind)
+
+
+async def reap(run_ids_to_spare: Collection[str] = ()) -> tuple[str, ...]:
+    """Remove what killed runs left: processes, containers, volumes, folders. What was done, in words.
+
+    `run_ids_to_spare`: runs that can be resumed, or still run.
+    """
+    from anyio import to_thread
+
+    from leadhand.sandboxes import leftovers
+
+    spared = frozenset(run_ids_to_spare)
+    processes, folders = await to_thread.run_sync(leftovers.clear, lambda run: run not in spared)
+    return (f"{processes} processes killed", f"{folders} folders removed")
+
+
+def problems() -> list[tuple[str, str, str]]:
+    """What this machine lacks: (name, state, remedy); no remedy where all is well. Blocks (a second)."""
+    from leadhand.sandboxes import bwrap, engine
+
+    found = []
+    for name, check in (("docker", engine.check), ("bwrap", bwrap.check)):
+        try:
+            found.append((name, check(), ""))
+        except UsageError as failure:
+            found.append((name, "not usable", str(failure)))
+    return found

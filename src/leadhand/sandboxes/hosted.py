@@ -1,0 +1,204 @@
+"""Runner streams for sandboxes whose processes are children of this one (`bwrap`, `local`).
+
+The control runner speaks over two pipes. Every other runner is its child and gets two FIFOs in a folder that the
+sandbox sees read-only; their names are removed once both sides hold them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from leadhand.core.errors import SandboxError, SandboxLost
+from leadhand.core.values import SandboxInfo, SandboxSpec
+from leadhand.sandboxes import archive, frames
+from leadhand.sandboxes.channel import Channel
+from leadhand.sandboxes.subreaper import subreaper
+
+START_S = 30.0
+
+
+async def connect(channel: Channel, read: int, write: int) -> None:
+    """Let `channel` speak over two pipe ends, which it owns from now on."""
+    loop = asyncio.get_running_loop()
+    out, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(write, "wb", 0))
+    into, _ = await loop.connect_read_pipe(lambda: channel, os.fdopen(read, "rb", 0))
+
+    def close() -> None:
+        if not out.is_closing():
+            out.abort()
+        into.close()
+
+    channel.bind(out.write, close)
+
+
+class Folder:
+    """The harness's own folder of one sandbox on the host: the subreaper, FIFOs, whatever the backend adds."""
+
+    def __init__(self, run_id: str, machine: str = "") -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=f"leadhand-{run_id}-"))
+        self.path.chmod(0o755)
+        program = subreaper(machine or os.uname().machine)
+        self.subreaper = self.add("subreaper", program, 0o555) if program else ""
+
+    def add(self, name: str, data: bytes, mode: int = 0o444) -> str:
+        path = self.path / name
+        path.write_bytes(data)
+        path.chmod(mode)
+        return name
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class Hosted:
+    """The control runner's process and the way to more runners."""
+
+    def __init__(self, folder: Folder, *, inside: str, spool: str, file_kib: int, sweep: str) -> None:
+        self.folder = folder
+        self.inside = inside  # where the sandbox sees the folder
+        self.spool = spool  # as seen inside
+        self.file_kib = file_kib
+        self.sweep = sweep
+        self.control = Channel()
+        self.process: asyncio.subprocess.Process | None = None
+
+    def boot(self, name: str) -> bytes:
+        program = f"{self.inside}/{self.folder.subreaper}" if self.folder.subreaper else ""
+        return frames.boot(spool=self.spool, name=name, subreaper=program, file_kib=self.file_kib, sweep=self.sweep)
+
+    async def start(self, argv: list[str], env: dict[str, str], cwd: str | None = None) -> None:
+        """Start the control runner as `argv` + shell text. Raises `SandboxError` with what the program said."""
+        told, said = self.folder.path / "errors", b""
+        into, write = os.pipe()
+        read, out = os.pipe()
+        try:
+            with told.open("wb") as errors:
+                self.process = await asyncio.create_subprocess_exec(
+                    *argv, frames.BOOT, stdin=into, stdout=out, stderr=errors, env=env, cwd=cwd, start_new_session=True
+                )
+        except BaseException as failure:
+            for end in (write, read):
+                os.close(end)
+            if isinstance(failure, OSError):
+                raise SandboxError(f"cannot start {argv[0]}: {failure.strerror}") from None
+            raise
+        finally:
+            os.close(into)
+            os.close(out)
+        await connect(self.control, read, write)
+        self.control.tell(self.boot("control"))
+        await self.control.hello.within(START_S)
+        if self.control.hello.reply is None:
+            await self.stop()
+            said = await to_thread.run_sync(told.read_bytes) if told.exists() else b""
+            raise SandboxError(
+                f"the sandbox did not start: {said.decode('utf-8', 'replace').strip()[-300:] or 'no answer'}"
+            )
+
+    async def open(self, name: str) -> Channel:
+        """Start a runner; see `Backend.open`."""
+        names = [f"{name}.in", f"{name}.out"]
+        paths = [self.folder.path / n for n in names]
+        ends: list[int] = []
+        channel = Channel()
+        try:
+            for path in paths:
+                os.mkfifo(path, 0o600)
+            # Opened for reading too, so that it opens at once and the runner's end does not block.
+            ends.append(os.open(paths[0], os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+            ends.append(os.open(paths[1], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+            os.write(ends[0], self.boot(name))
+            self.control.tell(frames.spawn(name, *(f"{self.inside}/{n}" for n in names)))
+            await self._await_output(ends[1])
+            ends.append(os.open(paths[0], os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+            await connect(channel, ends.pop(1), ends.pop())
+        finally:
+            for path in paths:
+                path.unlink(missing_ok=True)
+            for end in ends:
+                os.close(end)
+        await channel.hello.within(START_S)
+        if channel.hello.reply is None:
+            channel.close()
+            raise SandboxError("a runner did not start in the sandbox")
+        return channel
+
+    async def _await_output(self, end: int) -> None:
+        with anyio.move_on_after(START_S):
+            await anyio.wait_readable(end)
+
+    async def stop(self) -> None:
+        """End the control runner, which kills everything below it; then the process itself, if it still lives."""
+        self.control.close()
+        process = self.process
+        if process is None:
+            return
+        with anyio.move_on_after(START_S):
+            await process.wait()
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+class HostedBackend:
+    """See `leadhand.sandboxes.team.Backend`."""
+
+    def __init__(self, spec: SandboxSpec, hosted: Hosted, info: SandboxInfo) -> None:
+        self.spec = spec
+        self.hosted = hosted
+        self.info = info
+
+    @property
+    def control(self) -> Channel:
+        return self.hosted.control
+
+    @property
+    def sweep_root(self) -> int:
+        """Without a process namespace: the control runner, a subreaper below which everything started here hangs."""
+        return 0 if self.hosted.sweep == "0" else self.hosted.control.pid
+
+    async def open(self, name: str) -> Channel:
+        return await self.hosted.open(name)
+
+    async def revive(self) -> bool:
+        return False  # the control runner is all there is
+
+    async def archive(self, destination: Path) -> None:
+        await to_thread.run_sync(archive.pack, Path(self.spec.workspace), destination)
+
+    async def stop(self) -> None:
+        await self.hosted.stop()
+        await to_thread.run_sync(self._clean)
+
+    def _clean(self) -> None:
+        self.hosted.folder.remove()
+        shutil.rmtree(Path(self.spec.scratch) / "outputs", ignore_errors=True)
+
+
+def require_workspace(spec: SandboxSpec) -> None:
+    if not Path(spec.workspace).is_dir():
+        raise SandboxLost(f"the workspace folder {spec.workspace} is gone")
+    Path(spec.scratch).mkdir(parents=True, exist_ok=True)
+
+
+def show_links(spec: SandboxSpec, paths: dict[str, str]) -> None:
+    """Make the workspace's links to the mounts."""
+    for mount in spec.mounts:
+        if not mount.link:
+            continue
+        link = Path(spec.workspace) / mount.link
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if link.is_symlink():
+            link.unlink()
+        elif link.exists():
+            raise SandboxError(f"the workspace has its own {mount.link}, where a link to {mount.target} belongs")
+        link.symlink_to(paths.get(mount.target, mount.target))

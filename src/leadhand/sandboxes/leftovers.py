@@ -1,0 +1,87 @@
+"""What killed runs left on this machine: processes, found by the run id in their environment, and folders."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+MARK = b"LEADHAND_RUN="
+
+
+def marked() -> Iterator[tuple[int, str]]:
+    """(pid, run id) of every process that carries a run's mark, this one and its ancestors left out."""
+    own = _ancestors()
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit() or int(entry.name) in own:
+            continue
+        with contextlib.suppress(OSError):
+            for part in Path(entry.path, "environ").read_bytes().split(b"\0"):
+                if part.startswith(MARK):
+                    yield int(entry.name), part[len(MARK) :].decode("utf-8", "replace")
+
+
+def _ancestors() -> set[int]:
+    pids, pid = set(), os.getpid()
+    while pid:
+        pids.add(pid)
+        pid = _parents().get(pid, 0)
+    return pids
+
+
+def _parents() -> dict[int, int]:
+    """pid -> parent, of everything alive."""
+    parents = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                fields = Path(entry.path, "stat").read_text(errors="replace").rpartition(") ")[2].split()
+                if fields[0] not in "ZXx":
+                    parents[int(entry.name)] = int(fields[1])
+    return parents
+
+
+def kill_marked(chosen: Callable[[str], bool], patience_s: float = 10.0) -> int:
+    """Kill every process of the runs that are `chosen`, and what hangs below it; the number killed."""
+    killed: set[int] = set()
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        alive = _below({pid for pid, run in marked() if chosen(run)})
+        if not alive:
+            break
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in alive:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, number)
+        killed |= alive
+        time.sleep(0.01)
+    return len(killed)
+
+
+def _below(roots: set[int]) -> set[int]:
+    parents, hit = _parents(), set(roots)
+    hit &= parents.keys()  # zombies are dead
+    while more := {pid for pid, parent in parents.items() if parent in hit and pid not in hit}:
+        hit |= more
+    return hit - _ancestors()
+
+
+def folders() -> Iterator[tuple[Path, str]]:
+    """(folder, run id) of the harness's own sandbox folders."""
+    for path in Path(tempfile.gettempdir()).glob("leadhand-*-????????"):
+        if path.is_dir() and path.stat().st_uid == os.getuid():
+            yield path, path.name[len("leadhand-") : -9]
+
+
+def clear(chosen: Callable[[str], bool]) -> tuple[int, int]:
+    """Kill the processes and remove the folders of the runs that are `chosen`; the number of each."""
+    killed = kill_marked(chosen)
+    gone = [path for path, run in folders() if chosen(run)]
+    for path in gone:
+        shutil.rmtree(path, ignore_errors=True)
+    return killed, len(gone)
