@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import anyio
 import msgspec
 
 from leadhand.core.chain import canonical
-from leadhand.core.errors import Fault, ModelError
+from leadhand.core.errors import Fault, ModelError, UsageError
 from leadhand.core.ports import Reply, Request
 from leadhand.core.values import Assistant, Body, StopReason, ToolCall, ToolResults, Usage, User, Value
 
@@ -179,9 +180,17 @@ def as_message(step: Step, turn: int) -> Assistant:
     return Assistant(wire="scripted", items=[], text=step.text, calls=calls, stop=stop, commentary=step.commentary)
 
 
-REPORT = re.compile(
-    r'<leadhand-report worker="(?P<worker>[^"]*)"[^>]*>\n(?P<text>.*?)\n</leadhand-report>', re.DOTALL
-)
+def load_scripts(dotted: str) -> ScriptedModel:
+    """The scripts at `module:attribute` (a mapping by agent, or a function that gives one), as a model."""
+    module, _, attribute = dotted.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"no scripts at {dotted!r}: {error}; name them scripted/MODULE:ATTRIBUTE") from None
+    return ScriptedModel(found() if callable(found) else found)
+
+
+REPORT = re.compile(r'<leadhand-report worker="(?P<worker>[^"]*)"[^>]*>\n(?P<text>.*?)\n</leadhand-report>', re.DOTALL)
 
 
 def reports(seen: Seen) -> dict[str, str]:

@@ -1,0 +1,69 @@
+"""Grade a run's submission, now or later, without any agent. Each grading appends to the run's journal."""
+
+from __future__ import annotations
+
+import anyio
+import anyio.to_thread
+
+import leadhand
+from leadhand import sandboxes
+from leadhand.benchmarks.folder import FolderBenchmark
+from leadhand.core.errors import GradingError, UsageError
+from leadhand.core.events import Collected, Entry, Graded, GradingFailed, GradingStarted, RunEnded
+from leadhand.core.journal import Journal
+from leadhand.core.ports import Sandbox
+from leadhand.core.values import SandboxSpec
+from leadhand.runs import store
+from leadhand.runs.paths import RunPaths
+from leadhand.runs.spec import RunFile, read_run_file
+
+
+def wanted(run: RunFile, entries: list[Entry]) -> bool:
+    """Whether the run is to be graded and has no grade by the current grader."""
+    task = run.lock.task
+    ended = next((e.event for e in entries if isinstance(e.event, RunEnded)), None)
+    if task.grader is None or ended is None or ended.status == "infrastructure":
+        return False
+    return not any(isinstance(e.event, Graded) and e.event.digest == task.grader_digest for e in entries)
+
+
+async def grade(paths: RunPaths, run: RunFile, journal: Journal, entries: list[Entry]) -> None:
+    """One grading in a fresh sandbox. A fault of the grading is recorded as such and is never a reward."""
+    task = run.lock.task
+    archive = next((paths.blob(e.event.blob) for e in reversed(entries) if isinstance(e.event, Collected)), None)
+    journal.append("", GradingStarted(digest=task.grader_digest))
+    await anyio.to_thread.run_sync(store.remove, paths.grading)
+    paths.grading.mkdir()
+
+    async def start(spec: SandboxSpec) -> Sandbox:
+        return await sandboxes.start(spec, run.lock.sandbox)
+
+    try:
+        if archive is None or not archive.exists():
+            raise GradingError(f"the submission of run {paths.id} is missing from its blobs/")
+        grade = await FolderBenchmark([task]).grade(task, archive, start, paths.grading)
+    except GradingError as error:
+        journal.append("", GradingFailed(digest=task.grader_digest, error=str(error)))
+    else:
+        journal.append("", Graded(grade=grade, digest=task.grader_digest))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(store.remove, paths.grading)
+
+
+async def regrade(paths: RunPaths) -> list[Entry]:
+    """Grade an ended run again. Raises `UsageError` where there is nothing to grade."""
+    run = read_run_file(paths.run_json)
+    if run.lock.task.grader is None:
+        raise UsageError(f"run {paths.id} has no grader: its task names none")
+    journal = Journal(paths.journal, anyio.current_time)
+    try:
+        entries = journal.open_session(leadhand.__version__)
+        journal.subscribe(entries.append)
+        if not any(isinstance(e.event, RunEnded) for e in entries):
+            raise UsageError(f"run {paths.id} has not ended; `leadhand resume {paths.id}` ends and grades it")
+        await grade(paths, run, journal, entries)
+        await anyio.to_thread.run_sync(journal.sync)
+        return entries
+    finally:
+        journal.close()

@@ -1,0 +1,112 @@
+"""Resolve a request: everything that can be wrong is found here, before a folder is made or money is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+import leadhand
+from leadhand import guidance, models, sandboxes
+from leadhand.benchmarks.folder import fill_prompt
+from leadhand.core.chain import Root
+from leadhand.core.design import Design, check
+from leadhand.core.events import Role
+from leadhand.core.harness import Prompts
+from leadhand.core.tools import specs
+from leadhand.core.values import Limits, Price
+from leadhand.runs import repository
+from leadhand.runs.spec import Lock, Request, RunFile, identity
+
+
+def plan(request: Request, keys: Mapping[str, str]) -> RunFile:
+    """The request with its lock. Raises `UsageError` in one line that names the remedy."""
+    check(request.design)
+    task, design = request.task, request.design
+    design = msgspec.structs.replace(design, limits=_tighter(design, request))
+    now = datetime.now(UTC)
+    prices = {name: find_price(name, now, request.prices) for name in design.models}
+    for name in design.models:  # opening connects to nothing, but finds unknown names and missing keys
+        models.open_model(name, base_url=request.base_urls.get(name, ""), env=keys)
+    kind, reason = sandboxes.choose(request.sandbox)
+    repo = repository.inspect(Path(request.repository)) if request.repository else None
+    folder = Path(request.wording) if request.wording else guidance.TEXTS
+    prompts = guidance.prompts(design, task.prompt, "{workspace}", folder)
+    network = request.network or task.network
+    lock = Lock(
+        digest=identity(design, task, prompts, kind, network, request.setup or task.setup, request.repeat),
+        version=leadhand.__version__,
+        created=now.isoformat(timespec="seconds"),
+        task=msgspec.structs.replace(task, network=network, setup=request.setup or task.setup),
+        design=design,
+        prompts=prompts,
+        prices=prices,
+        sandbox=kind,
+        sandbox_reason=reason,
+        repository=repo,
+    )
+    return RunFile(request=request, lock=lock)
+
+
+def find_price(name: str, when: datetime, given: Mapping[str, Price]) -> Price:
+    """The price of a model at a time; an unknown one is an error, never zero."""
+    return given[name] if name in given else models.find_price(name, when, given)
+
+
+def _tighter(design: Design, request: Request) -> Limits:
+    """The design's limits, where the task's own are tighter these."""
+    mine, theirs = design.limits, request.task.limits
+    return msgspec.structs.replace(
+        mine,
+        command_s=min(mine.command_s, theirs.command_s),
+        run_s=min(mine.run_s, theirs.run_s),
+        delegation_s=min(mine.delegation_s, theirs.delegation_s),
+        steps=min(mine.steps, theirs.steps),
+        memory_mb=mine.memory_mb or theirs.memory_mb,
+        cpus=mine.cpus or theirs.cpus,
+        processes=theirs.processes if mine.processes is None else mine.processes,
+    )
+
+
+class Preview(NamedTuple):
+    """What `--dry-run` shows of one kind of agent."""
+
+    agent: str
+    model: str
+    root: Root
+    first_message: str
+
+
+def preview(run: RunFile) -> list[Preview]:
+    """The exact prompts and tools of each agent, with the paths of a closed sandbox filled in."""
+    design = run.lock.design
+    prompts = filled(run.lock.prompts, "/workspace", run.lock.task.reference)
+    settings = {"max_output_tokens": design.max_output_tokens}
+
+    def agent(name: str, role: Role, model: str, reasoning: str, first: str) -> Preview:
+        system = prompts.worker if role == "worker" else prompts.lead
+        root = Root(
+            system=system, tools=specs(design, role), settings={"model": model, "reasoning": reasoning, **settings}
+        )
+        return Preview(name, model, root, first)
+
+    if design.solo:
+        return [agent("solo", "solo", design.lead, design.lead_reasoning, prompts.task)]
+    shown = [agent("lead", "lead", design.lead, design.lead_reasoning, prompts.task)]
+    for kind in design.worker_kinds:
+        first = prompts.assignment.format(worker="w1", conventions="", assignment="<the lead's assignment>")
+        name = f"worker of kind {kind.name}" if kind.name else "worker"
+        shown.append(agent(name, "worker", kind.model, kind.reasoning, first))
+    return shown
+
+
+def filled(prompts: Prompts, workspace: str, reference: str) -> Prompts:
+    """The wording with the sandbox's own paths in it."""
+    texts = {
+        part: fill_prompt(getattr(prompts, part), workspace=workspace, reference=reference)
+        for part in ("lead", "worker", "task")
+    }
+    return msgspec.structs.replace(prompts, **texts)
