@@ -1,0 +1,23 @@
+"""Models that a team may be made of: one adapter a wire, opened by name, and what they cost.
+
+    model = open_model("anthropic/claude-opus-4-8", env=load_keys("."))
+    price = find_price("anthropic/claude-opus-4-8", datetime.now(UTC), {})
+
+Importing this package loads no adapter, no HTTP client and no price table.
+"""
+
+from leadhand.models.catalog import known_providers, open_model, problems
+from leadhand.models.keys import load_keys
+from leadhand.models.limiter import SharedLimiter
+from leadhand.models.prices import find_price, find_profile, parse_price
+
+__all__ = [
+    "SharedLimiter",
+    "find_price",
+    "find_profile",
+    "known_providers",
+    "load_keys",
+    "open_model",
+    "parse_price",
+    "problems",
+]

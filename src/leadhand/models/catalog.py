@@ -1,0 +1,98 @@
+"""The providers there are, what each needs, and how a model of it is opened. Nothing heavy is imported until then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from leadhand.core.errors import UsageError
+from leadhand.core.ports import Model
+from leadhand.core.values import Value
+
+
+class ProviderInfo(Value, frozen=True, kw_only=True):
+    """A provider: where it is and which environment variables hold its key (the first that is set counts)."""
+
+    name: str
+    keys: tuple[str, ...]
+    base_url: str
+    stream: bool
+
+
+PROVIDERS: Mapping[str, ProviderInfo] = {
+    p.name: p
+    for p in (
+        ProviderInfo(name="openai", keys=("OPENAI_API_KEY",), base_url="https://api.openai.com/v1", stream=True),
+        ProviderInfo(name="openai-chat", keys=("OPENAI_API_KEY",), base_url="https://api.openai.com/v1", stream=False),
+        ProviderInfo(name="anthropic", keys=("ANTHROPIC_API_KEY",), base_url="https://api.anthropic.com", stream=True),
+        ProviderInfo(
+            name="bedrock",
+            keys=("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"),
+            base_url="https://bedrock-runtime.{region}.amazonaws.com",
+            stream=False,
+        ),
+        ProviderInfo(
+            name="gemini",
+            keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+            base_url="https://generativelanguage.googleapis.com",
+            stream=True,
+        ),
+    )
+}
+
+
+def known_providers() -> tuple[str, ...]:
+    return (*PROVIDERS, "scripted")
+
+
+def split_name(name: str) -> tuple[ProviderInfo, str]:
+    """`provider/model` in two. Raises `UsageError` naming what there is."""
+    provider, _, model = name.partition("/")
+    info = PROVIDERS.get(provider)
+    if info is None or not model:
+        raise UsageError(f"{name!r} is not a model: name it PROVIDER/MODEL, with one of {', '.join(PROVIDERS)}")
+    return info, model
+
+
+def open_model(name: str, *, base_url: str = "", env: Mapping[str, str], stream: bool | None = None) -> Model:
+    """The adapter for `provider/model`; its requests carry the model's name themselves.
+
+    With a `base_url` of the user's no key is needed, and the agent's name is sent along as `x-leadhand-agent`.
+    Raises `UsageError` for an unknown provider, a missing key or a broken URL.
+    """
+    if name.startswith("scripted/"):
+        from leadhand.testing.scripted import load_scripts
+
+        return load_scripts(name.removeprefix("scripted/"))
+    info, _ = split_name(name)
+    _check_url(base_url)
+    if not base_url and not any(env.get(k) for k in info.keys):
+        raise UsageError(f"no key for {info.name}: set {' or '.join(info.keys)}, or pass --base-url")
+    from leadhand.models.adapters import make_adapter
+
+    return make_adapter(info, base_url, env, info.stream if stream is None else stream)
+
+
+def _check_url(base_url: str) -> None:
+    if not base_url:
+        return
+    try:
+        parts = urlsplit(base_url)
+        ok = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        secret = parts.username or parts.password
+    except ValueError:
+        ok, secret = False, None
+    if secret:
+        raise UsageError("--base-url must not hold a user or password: set the provider's key variable instead")
+    if not ok:
+        raise UsageError(f"--base-url {base_url!r} is not an http(s) URL")
+
+
+def problems(env: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """For `doctor`: (provider, "ready" or "no key", what to do about it)."""
+    found: list[tuple[str, str, str]] = []
+    for info in PROVIDERS.values():
+        ready = any(env.get(k) for k in info.keys)
+        remedy = "" if ready else f"set {' or '.join(info.keys)} in the environment or in .env"
+        found.append((info.name, "ready" if ready else "no key", remedy))
+    return found

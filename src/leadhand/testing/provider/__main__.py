@@ -1,0 +1,5 @@
+import sys
+
+from leadhand.testing.provider.process import main
+
+sys.exit(main())
