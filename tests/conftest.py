@@ -16,11 +16,6 @@ CORE = Path(__file__).parent / "core"
 VIRTUAL = ("asyncio-virtual", "trio-virtual")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "virtual_clock: run on asyncio and on trio, each on a virtual clock")
-    config.addinivalue_line("markers", "real_clock: run on asyncio and the real clock (in tests/core: real I/O)")
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "anyio_backend" in metafunc.fixturenames and wants_virtual_clock(metafunc.definition):
         metafunc.parametrize("anyio_backend", VIRTUAL, indirect=True)
