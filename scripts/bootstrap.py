@@ -26,6 +26,7 @@ VENV = ROOT / ".venv"
 DEBIAN_WHEELS = "usr/share/python-wheels/pip-*.whl"
 SYSTEM_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 OLDEST = (3, 11)
+QUIET_PIP = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore"}
 # Debian's pip reads the system's certificates while it is imported: where there are none it fails, whatever it is told.
 PIP_FROM_WHEEL = """
 import runpy, sys
@@ -43,11 +44,11 @@ def main() -> None:
     env = environment()
     uv = installed_uv(env)
     if not (VENV / "bin" / "python").exists():
-        run([uv, "venv", "--python", sys.executable, VENV], env)
+        run([uv, "venv", "--quiet", "--python", sys.executable, VENV], env)
     install = {**env, "VIRTUAL_ENV": str(VENV)}
-    run([uv, "pip", "sync", "--require-hashes", LOCK], install)
+    run([uv, "pip", "sync", "--quiet", "--require-hashes", LOCK], install)
     # The build backend is in the lock, so that this needs no network.
-    run([uv, "pip", "install", "--no-deps", "--no-build-isolation", "--editable", ROOT], install)
+    run([uv, "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", ROOT], install)
 
 
 def check_python() -> None:
@@ -62,7 +63,7 @@ def check_python() -> None:
 
 def environment() -> dict[str, str]:
     """Our environment, with what was said to pip also said to uv, and the other way round."""
-    env = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    env = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", **QUIET_PIP}
     index = next((env[name] for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL") if env.get(name)), "")
     if index:
         env.setdefault("PIP_INDEX_URL", index)
