@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # Proof: a bare Debian with python3, make and git gets from a clone to a finished demo with one command and to passing
-# tests with one more, and does both again without network. Needs root and mmdebstrap.
+# tests with one more, and does both again without network. Needs root and mmdebstrap; shows what is committed.
 #
-#   scripts/bare-root.sh [--keep] [SUITE]      SUITE defaults to bookworm (Debian 12)
+#   scripts/bare-root.sh [--keep] [SUITE [MIRROR]]
+#
+# SUITE and MIRROR are mmdebstrap's; without them it is bookworm (Debian 12) from where mmdebstrap gets it. For Ubuntu's
+# noble, MIRROR is a line of sources.list with the components main and universe.
 #
 # The stand-in for a machine is a mount namespace whose root is the new system (pivot_root, not chroot: inside a chroot
 # the kernel forbids user namespaces, and with them sandboxes).
 set -euo pipefail
 
 keep=; [ "${1:-}" = --keep ] && { keep=1; shift; }
-suite=${1:-bookworm}
+[ $# -gt 0 ] || set -- bookworm
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 root=$work/root
@@ -22,14 +25,14 @@ timed() { # NAME COMMAND...: run it and keep its wall-clock
   local name=$1 began=$EPOCHREALTIME; shift
   echo "== $name"
   "$@"
-  times+=("$(printf '%-28s %6.1f s' "$name" "$(bc_minus "$EPOCHREALTIME" "$began")")")
+  times+=("$(printf '%-28s %6.1f s' "$name" "$(seconds_since "$began")")")
 }
 
-bc_minus() { awk -v a="$1" -v b="$2" 'BEGIN { print a - b }'; }
+seconds_since() { awk -v now="$EPOCHREALTIME" -v began="$1" 'BEGIN { print now - began }'; }
 
-build_root() {
-  local packages=python3,make,git
-  mmdebstrap --quiet --variant=apt --include="$packages" --aptopt='Acquire::Languages "none"' "$suite" "$root"
+build_root() { # SUITE [MIRROR]
+  mmdebstrap --quiet --variant=apt --include=python3,make,git --aptopt='Acquire::Languages "none"' \
+    "$1" "$root" "${@:2}"
   # This machine's word on where registries are and whom to trust.
   cp /etc/resolv.conf "$root/etc/resolv.conf"
   local certificates=${SSL_CERT_FILE:-${PIP_CERT:-}}
@@ -41,7 +44,7 @@ inside() { # [--offline] COMMAND...: run it in the bare system, with an environm
   local net=(); [ "$1" = --offline ] && { net=(--net); shift; }
   local env=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 TERM=dumb)
   local name
-  for name in PIP_INDEX_URL UV_INDEX_URL UV_DEFAULT_INDEX http_proxy https_proxy no_proxy CI; do
+  for name in PIP_INDEX_URL UV_INDEX_URL UV_DEFAULT_INDEX http_proxy https_proxy no_proxy; do
     if [ -n "${!name:-}" ]; then env+=("$name=${!name}"); fi
   done
   if [ -e "$root/etc/machine-certificates.pem" ]; then env+=(SSL_CERT_FILE=/etc/machine-certificates.pem); fi
@@ -60,7 +63,7 @@ inside() { # [--offline] COMMAND...: run it in the bare system, with an environm
   ' "$root" "${env[@]}" "$@"
 }
 
-timed "make the bare system" build_root
+timed "make the bare system" build_root "$@"
 inside sh -c 'cat /etc/debian_version; python3 --version; python3 -m pip --version; python3 -c "import venv, ensurepip"; command -v bwrap uv; true' 2>&1 || true
 timed "make demo, with installation" inside make demo
 timed "make test" inside make test
