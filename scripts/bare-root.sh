@@ -58,13 +58,19 @@ inside() { # [--offline] COMMAND...: run it in the bare system, with an environm
     mkdir -p .before
     pivot_root . .before
     cd /root/leadhand
-    python3 -c "import ctypes; ctypes.CDLL(None).umount2(b\"/.before\", 2)"  # a bare system has no umount
+    # A bare system has neither umount nor ip. A machine without network still has its loopback.
+    python3 -c "
+import ctypes, fcntl, socket, struct
+ctypes.CDLL(None).umount2(b\"/.before\", 2)
+fcntl.ioctl(socket.socket(), 0x8914, struct.pack(\"16sh\", b\"lo\", 1))  # SIOCSIFFLAGS, IFF_UP
+"
     exec env -i "$@" </dev/null
   ' "$root" "${env[@]}" "$@"
 }
 
 timed "make the bare system" build_root "$@"
-inside sh -c 'cat /etc/debian_version; python3 --version; python3 -m pip --version; python3 -c "import venv, ensurepip"; command -v bwrap uv; true' 2>&1 || true
+echo "Debian $(cat "$root/etc/debian_version"), $(inside python3 --version), without:"
+for program in pip3 uv bwrap curl cc; do inside sh -c "command -v $program" || echo "  $program"; done
 timed "make demo, with installation" inside make demo
 timed "make test" inside make test
 timed "make demo, no network" inside --offline make demo
