@@ -93,11 +93,17 @@ async def reap(run_ids_to_spare: Collection[str] = ()) -> tuple[str, ...]:
     """
     from anyio import to_thread
 
-    from leadhand.sandboxes import leftovers
+    from leadhand.sandboxes import docker, leftovers
 
     spared = frozenset(run_ids_to_spare)
     processes, folders = await to_thread.run_sync(leftovers.clear, lambda run: run not in spared)
-    return (f"{processes} processes killed", f"{folders} folders removed")
+    done = [f"{processes} processes killed", f"{folders} folders removed"]
+    try:
+        containers, volumes = await to_thread.run_sync(docker.reap, spared)
+        done += [f"{containers} containers removed", f"{volumes} volumes removed"]
+    except UsageError as failure:  # no engine, no containers
+        done.append(f"containers not looked for: {failure}")
+    return tuple(done)
 
 
 def problems() -> list[tuple[str, str, str]]:

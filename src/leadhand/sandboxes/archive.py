@@ -4,20 +4,43 @@ from __future__ import annotations
 
 import os
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
+    """(path, name below `folder`) of everything in it, folders before their content, in order; links not followed."""
+    for base, folders, names in os.walk(folder, followlinks=False, onerror=_fail):
+        here = Path(base)
+        folders.sort()
+        for name in folders:
+            _readable(here / name)
+        for name in sorted(folders + names):
+            yield here / name, str((here / name).relative_to(folder))
 
 
 def pack(folder: Path, destination: Path) -> None:
     """Write `folder` as a .tar.gz. Nothing may run in it any more; what cannot be read is made readable first."""
     destination.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(destination, "w:gz", compresslevel=3, format=tarfile.PAX_FORMAT) as archive:
-        for base, folders, names in os.walk(folder, followlinks=False, onerror=_fail):
-            here = Path(base)
-            folders.sort()
-            for name in folders:
-                _readable(here / name)
-            for name in sorted(folders + names):
-                add(archive, here / name, str((here / name).relative_to(folder)))
+        _readable(folder)
+        for path, name in _walk(folder):
+            add(archive, path, name)
+
+
+def pack_plain(folder: Path, into: IO[bytes], *, owner: tuple[int, int], links: dict[str, str]) -> None:
+    """Write `folder` (itself as ".") and further `links` (name -> target) as a plain tar, all owned by `owner`."""
+    with tarfile.open(fileobj=into, mode="w:", format=tarfile.PAX_FORMAT) as archive:
+        add(archive, folder, ".", owner=owner)
+        for path, name in _walk(folder):
+            if name not in links:
+                add(archive, path, name, owner=owner)
+        for name, target in links.items():
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.SYMTYPE, target
+            member.uid, member.gid = owner
+            archive.addfile(member)
 
 
 def add(archive: tarfile.TarFile, path: Path, name: str, *, owner: tuple[int, int] = (0, 0)) -> None:

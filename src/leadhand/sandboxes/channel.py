@@ -61,6 +61,10 @@ class Channel(asyncio.Protocol):
         """How bytes go out; called by whoever made the transports."""
         self._write, self._close = write, close
 
+    def skip_hello(self) -> None:
+        """The runner on the other side was started by somebody else and said hello to them."""
+        self._pending = None
+
     def send(self, frame: Callable[[int], bytes], limit: int = 0) -> Pending:
         """Send the request that `frame` makes of a fresh id. A reply body over `limit` bytes is a bad frame."""
         self._next_id += 1

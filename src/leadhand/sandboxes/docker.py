@@ -1,15 +1,276 @@
-"""The `docker` backend."""
+"""The `docker` backend: one container per run, one hijacked exec stream per runner.
+
+The control runner is pid 1, reached by an attached stream: no process inside can kill it, and it can kill when no
+process can be started any more.
+"""
 
 from __future__ import annotations
 
-from leadhand.core.errors import UsageError
+import json
+import secrets
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from leadhand.core.errors import SandboxError, SandboxLost
 from leadhand.core.values import SandboxInfo, SandboxSpec
-from leadhand.sandboxes.hosted import HostedBackend
+from leadhand.sandboxes import archive, engine, frames
+from leadhand.sandboxes.bwrap import HOME, SCRATCH, WORKSPACE, environment
+from leadhand.sandboxes.channel import Channel
+from leadhand.sandboxes.engine import Engine, EngineError
+from leadhand.sandboxes.limits import clamp
+from leadhand.sandboxes.subreaper import subreaper
+
+LABEL = "leadhand.run"
+IMAGE = "python:3.12-bookworm"  # where a task names none: bash, git, compilers, Python
+SUBREAPER = "/run/leadhand/subreaper"
+START_S = 60.0
+
+# Pid 1: the login shell's environment is taken once; the image's own PATH stays in front of the profile's.
+_LOGIN = 'export LH_PATH="$PATH"; exec /bin/bash -lc "$0"'
+_CONTROL = f'export PATH="$LH_PATH:$PATH"; unset LH_PATH; {frames.BOOT}'
+# A runner: puts the subreaper in place, if it is not there, and becomes a bash below it.
+_ARM = '[[ -x $0 ]] || { printf "$2" >"$0.$$" && chmod 555 "$0.$$" && mv -f "$0.$$" "$0"; }; '
+_RUNNER = f'{_ARM} exec "$0" /bin/bash --norc --noprofile -c "$1"'
+_ENVIRONMENT = "while IFS= read -r -d '' lh_kv; do export \"$lh_kv\"; done </proc/1/environ\n"
 
 
-async def start(spec: SandboxSpec) -> HostedBackend:
-    raise UsageError("docker comes next")
+class Docker:
+    """See `leadhand.sandboxes.team.Backend`."""
+
+    sweep_root = 0
+
+    def __init__(self, engine: Engine, info: SandboxInfo, program: bytes | None) -> None:
+        self.engine = engine
+        self.info = info
+        self.control = Channel()
+        self._program = "".join(f"\\{byte:03o}" for byte in program or b"")
+
+    def _boot(self, name: str, before: str = "") -> bytes:
+        return frames.boot(
+            spool=f"{SCRATCH}/outputs",
+            name=name,
+            subreaper=SUBREAPER if self._program else "",
+            file_kib=self.info.limits.file_mb << 10,
+            sweep="0",
+            before=before,
+        )
+
+    async def attach(self, *, fresh: bool) -> None:
+        """Connect to pid 1; `fresh`: it is about to be started and waits for its script."""
+        self.control = Channel()
+        path = engine.path_of("containers", self.info.id, "attach") + "?stream=1&stdin=1&stdout=1"
+        await self.engine.stream(path, self.control)
+        if not fresh:
+            self.control.pid = 1
+            self.control.skip_hello()
+            self.control.tell(b"\n")  # ends whatever line was cut
+
+    async def begin(self) -> None:
+        """Attach to the created (or stopped) container and start it."""
+        await self.attach(fresh=True)
+        path = engine.path_of("containers", self.info.id, "start")
+        await to_thread.run_sync(self.engine.post, path)
+        self.control.tell(self._boot("control"))
+        await self.control.hello.within(START_S)
+        if self.control.hello.reply is None:
+            raise SandboxError(f"image {self.info.image}: the container ended at once; does it have /bin/bash?")
+
+    async def open(self, name: str) -> Channel:
+        argv = ["/bin/bash", "--norc", "--noprofile", "-c", frames.BOOT]
+        if self._program:
+            argv = [*argv[:4], _RUNNER, SUBREAPER, frames.BOOT, self._program]
+        streams = {"AttachStdin": True, "AttachStdout": True, "AttachStderr": False, "Tty": False}
+        path = engine.path_of("containers", self.info.id, "exec")
+        made = await to_thread.run_sync(self.engine.post, path, {**streams, "Cmd": argv})
+        channel = Channel()
+        await self.engine.stream(engine.path_of("exec", made["Id"], "start"), channel, {"Detach": False, "Tty": False})
+        channel.tell(self._boot(name, before=_ENVIRONMENT))
+        await channel.hello.within(START_S)
+        if channel.hello.reply is None:
+            channel.close()
+            raise SandboxError(f"a runner did not start in container {self.info.id}")
+        return channel
+
+    async def revive(self) -> bool:
+        try:
+            state = await to_thread.run_sync(self.engine.get, engine.path_of("containers", self.info.id, "json"))
+            if not state["State"]["Running"]:
+                return False
+            await self.attach(fresh=False)
+        except (OSError, SandboxError):
+            return False
+        return True
+
+    async def archive(self, destination: Path) -> None:
+        await to_thread.run_sync(self._archive, destination)
+
+    def _archive(self, destination: Path) -> None:
+        path = engine.path_of("containers", self.info.id, "archive")
+        with tempfile.NamedTemporaryFile(prefix="leadhand-collect-") as raw:
+            self.engine.call("GET", path, query={"path": WORKSPACE}, into=raw.file, timeout=600)
+            raw.flush()
+            archive.filtered(Path(raw.name), destination, WORKSPACE.lstrip("/"))
+
+    def fill(self, spec: SandboxSpec) -> None:
+        """Put the workspace's content into the container, owned by the container's user. Blocks."""
+        uid, _, gid = self.control.user.partition(":")
+        with tempfile.TemporaryFile() as packed:
+            archive.pack_plain(Path(spec.workspace), packed, owner=(int(uid), int(gid)), links=_links(spec))
+            packed.seek(0)
+            path = engine.path_of("containers", self.info.id, "archive")
+            self.engine.call("PUT", path, query={"path": WORKSPACE}, data=packed, timeout=600)
+
+    async def stop(self) -> None:
+        self.control.close()
+        await to_thread.run_sync(remove, self.engine, self.info.id)
 
 
-async def reattach(info: SandboxInfo, spec: SandboxSpec) -> HostedBackend:
-    raise UsageError("docker comes next")
+def remove(engine_: Engine, container: str) -> None:
+    """Remove a container and its volumes; none is fine too. Blocks."""
+    try:
+        engine_.call("DELETE", engine.path_of("containers", container), query={"force": "1", "v": "1"})
+    except EngineError as failure:
+        if failure.status not in (404, 409):  # gone; being removed already
+            raise
+
+
+def _links(spec: SandboxSpec) -> dict[str, str]:
+    return {mount.link: mount.target for mount in spec.mounts if mount.link}
+
+
+async def start(spec: SandboxSpec) -> Docker:
+    """Start a container for the run, pulling the image if it is not there. Raises `UsageError`, `SandboxError`."""
+    found = await to_thread.run_sync(engine.find)
+    info, program = await to_thread.run_sync(_create, found, spec)
+    docker = Docker(found, info, program)
+    try:
+        await docker.begin()
+        await to_thread.run_sync(docker.fill, spec)
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await docker.stop()
+        raise
+    return docker
+
+
+async def reattach(info: SandboxInfo, spec: SandboxSpec) -> Docker:
+    """The container of an interrupted run, everything in it killed; started again if it had stopped."""
+    found = await to_thread.run_sync(engine.find)
+    host = await to_thread.run_sync(found.get, "/info")
+    docker = Docker(found, info, subreaper(host.get("Architecture", "")))
+    try:
+        state = await to_thread.run_sync(found.get, engine.path_of("containers", info.id, "json"))
+        if not state["State"]["Running"]:
+            await docker.begin()
+            return docker
+        await docker.attach(fresh=False)
+    except EngineError as failure:
+        raise SandboxLost(f"the container {info.id} of run {spec.run_id} is gone: {failure}") from None
+    swept = docker.control.send(partial(frames.sweep, root=0))
+    if not await swept.within(START_S) or swept.reply is None:
+        raise SandboxLost(f"the container {info.id} of run {spec.run_id} does not answer")
+    return docker
+
+
+def _create(found: Engine, spec: SandboxSpec) -> tuple[SandboxInfo, bytes | None]:
+    """Create the container; not started. Blocks (for minutes when an image must be pulled)."""
+    host = found.get("/info")
+    limits, warnings = clamp(spec.limits, cpus=host["NCPU"], memory_mb=host["MemTotal"] >> 20)
+    image = spec.image or IMAGE
+    _have_image(found, image)
+    info = SandboxInfo(
+        kind="docker",
+        id=f"leadhand-{spec.run_id}-{secrets.token_hex(4)}",
+        workspace=WORKSPACE,
+        scratch=SCRATCH,
+        limits=limits,
+        not_enforced=_not_enforced(host),
+        warnings=warnings,
+        network=spec.network,
+        image=image,
+    )
+    made = found.post("/containers/create", container(spec, info), name=info.id)
+    said = tuple(str(text) for text in made.get("Warnings") or ())
+    return msgspec.structs.replace(info, warnings=warnings + said), subreaper(host.get("Architecture", ""))
+
+
+def _not_enforced(host: dict[str, Any]) -> tuple[str, ...]:
+    known = {"MemoryLimit": "memory", "CpuCfsQuota": "cpus", "PidsLimit": "processes"}
+    return tuple(name for key, name in known.items() if host.get(key) is False)
+
+
+def _have_image(found: Engine, image: str) -> None:
+    try:
+        found.get(engine.path_of("images", image, "json"))
+        return
+    except EngineError as failure:
+        if failure.status != 404:
+            raise
+    tag = {} if ":" in image.rpartition("/")[2] or "@" in image else {"tag": "latest"}
+    said = found.call("POST", "/images/create", query={"fromImage": image, **tag}, timeout=3600)
+    for line in said.splitlines():
+        if line.strip() and (error := json.loads(line).get("error")):
+            raise SandboxError(f"cannot pull the image {image}: {error}")
+
+
+def container(spec: SandboxSpec, info: SandboxInfo) -> dict[str, Any]:
+    """What the engine is asked to create. Only workspace, scratch, home, /tmp and /dev/shm can be written."""
+    labels = {LABEL: spec.run_id}
+    volumes = [
+        {"Type": "volume", "Target": target, "VolumeOptions": {"Labels": labels}} for target in (WORKSPACE, SCRATCH)
+    ]
+    binds = [{"Type": "bind", "Source": m.source, "Target": m.target, "ReadOnly": True} for m in spec.mounts]
+    own = environment(spec)
+    del own["PATH"]  # the image's
+    memory = (info.limits.memory_mb or 0) << 20
+    folder = "rw,exec,nosuid,nodev,mode=1777"
+    host: dict[str, Any] = {
+        "NetworkMode": "default" if spec.network else "none",
+        "Memory": memory,
+        "MemorySwap": memory,
+        "PidsLimit": info.limits.processes or 0,
+        "NanoCpus": int((info.limits.cpus or 0) * 1e9),
+        "ReadonlyRootfs": True,
+        "CapDrop": ["ALL"],
+        "SecurityOpt": ["no-new-privileges"],
+        "Tmpfs": {"/tmp": folder, "/var/tmp": folder, HOME: folder, "/run/leadhand": folder},
+        "Mounts": [*volumes, *binds],
+        "LogConfig": {"Type": "none"},
+        "Init": False,
+    }
+    return {
+        "Image": info.image,
+        "Hostname": "sandbox",
+        "Entrypoint": ["/bin/bash", "-c", _LOGIN, _CONTROL],
+        "Cmd": [],
+        "Env": [f"{key}={value}" for key, value in own.items()],
+        "User": spec.user,
+        "WorkingDir": WORKSPACE,
+        "Labels": labels,
+        "OpenStdin": True,
+        "StdinOnce": False,
+        "AttachStdin": True,
+        "AttachStdout": True,
+        "Tty": False,
+        "HostConfig": host,
+    }
+
+
+def reap(spared: frozenset[str]) -> tuple[int, int]:
+    """Remove the containers and volumes of all runs but these; the number of each. Blocks."""
+    found = engine.find()
+    listed = found.get("/containers/json", all="1", filters=engine.labelled(LABEL))
+    containers = [c["Id"] for c in listed if c["Labels"][LABEL] not in spared]
+    for one in containers:
+        remove(found, one)
+    volumes = found.get("/volumes", filters=engine.labelled(LABEL)).get("Volumes") or ()
+    names = [v["Name"] for v in volumes if v["Labels"][LABEL] not in spared]
+    for name in names:
+        found.call("DELETE", engine.path_of("volumes", name), query={"force": "1"})
+    return len(containers), len(names)

@@ -32,10 +32,10 @@ class Reply(NamedTuple):
     body: bytes
 
 
-def boot(*, spool: str, name: str, subreaper: str, file_kib: int, sweep: str) -> bytes:
-    """The first bytes on a new runner's stream: the script with its arguments."""
+def boot(*, spool: str, name: str, subreaper: str, file_kib: int, sweep: str, before: str = "") -> bytes:
+    """The first bytes on a new runner's stream: the script with its arguments, after the shell text `before`."""
     arguments = [spool, name, subreaper, str(file_kib), sweep]
-    text = f"LH_BOOT={shlex.quote(BOOT)}\nset -- {shlex.join(arguments)}\n{SCRIPT}".encode()
+    text = f"{before}LH_BOOT={shlex.quote(BOOT)}\nset -- {shlex.join(arguments)}\n{SCRIPT}".encode()
     return b"%d\n%s" % (len(text), text)
 
 
