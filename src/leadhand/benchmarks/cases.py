@@ -23,7 +23,7 @@ KEEP = 65_536
 SHOWN_FAILURES = 200
 
 
-class Case(Value, frozen=True, kw_only=True):
+class Case(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run of the program: arguments, standard input and files in its fresh folder; then what it must give.
 
     The name's part before a "/" is the area that the case counts for in the grade's detail.

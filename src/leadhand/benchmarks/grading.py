@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 from pathlib import Path
 
@@ -46,7 +47,7 @@ async def _in_sandbox(task: Task, grader: Grader, start: StartSandbox, workspace
     cases = needs_cases(grader) if grader.cases else ()
     limits = msgspec.structs.replace(task.limits, command_s=grader.timeout_s, run_s=2 * grader.timeout_s)
     spec = SandboxSpec(
-        run_id=f"grade-{task.id}",
+        run_id=f"grade-{task.id}-{secrets.token_hex(4)}",
         workspace=str(workspace),
         scratch=str(scratch),
         limits=limits,

@@ -1,0 +1,43 @@
+"""Sandboxes and submissions for the tests of the benchmarks room."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from leadhand import sandboxes
+from leadhand.core.ports import Sandbox, StartSandbox
+from leadhand.core.values import SandboxSpec
+
+Pack = Callable[[Mapping[str, str]], Path]
+
+
+@pytest.fixture
+def start() -> StartSandbox:
+    """Starts a real, isolated sandbox."""
+
+    async def bwrap(spec: SandboxSpec) -> Sandbox:
+        return await sandboxes.start(spec, "bwrap")
+
+    return bwrap
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Pack:
+    """Packs texts by name into a submission; names that end in .sh are executable."""
+
+    def packed(files: Mapping[str, str]) -> Path:
+        archive = tmp_path / "submission.tar.gz"
+        with tarfile.open(archive, "w:gz") as tar:
+            for name, text in files.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(text.encode())
+                member.mode = 0o755 if name.endswith(".sh") else 0o644
+                tar.addfile(member, io.BytesIO(text.encode()))
+        return archive
+
+    return packed
