@@ -46,7 +46,9 @@ def main() -> None:
     if not (VENV / "bin" / "python").exists():
         run([uv, "venv", "--quiet", "--python", sys.executable, VENV], env)
     install = {**env, "VIRTUAL_ENV": str(VENV)}
-    run([uv, "pip", "sync", "--quiet", "--require-hashes", LOCK], install)
+    if not same(VENV / LOCK.name, LOCK):
+        run([uv, "pip", "sync", "--quiet", "--require-hashes", LOCK], install)
+        shutil.copyfile(LOCK, VENV / LOCK.name)
     # The build backend is in the lock, so that this needs no network.
     run([uv, "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", ROOT], install)
 
@@ -78,8 +80,8 @@ def environment() -> dict[str, str]:
 
 def installed_uv(env: dict[str, str]) -> Path:
     """The pinned uv; fetched where it is missing or another one is pinned now."""
-    uv, installed = TOOLS / "uv" / "bin" / "uv", TOOLS / "uv" / "pins"
-    if uv.exists() and installed.exists() and installed.read_bytes() == UV_PINS.read_bytes():
+    uv, installed = TOOLS / "uv" / "bin" / "uv", TOOLS / "uv" / UV_PINS.name
+    if uv.exists() and same(installed, UV_PINS):
         return uv
     shutil.rmtree(TOOLS / "uv", ignore_errors=True)
     pip = find_pip(env)
@@ -133,6 +135,10 @@ def apt_download(packages: list[str], into: Path) -> None:
     run([*private, "download", *packages], dict(os.environ), into)
     shutil.rmtree(into / "lists")
     shutil.rmtree(into / "cache")
+
+
+def same(installed: Path, wanted: Path) -> bool:
+    return installed.exists() and installed.read_bytes() == wanted.read_bytes()
 
 
 def run(command: list[str | Path], env: dict[str, str], cwd: Path = ROOT) -> None:
