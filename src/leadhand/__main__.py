@@ -1,0 +1,5 @@
+"""`python -m leadhand`."""
+
+from leadhand.cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""`python -m leadhand.cli`."""
+
+from leadhand.cli import main
+
+main()

@@ -1,0 +1,132 @@
+"""The commands that only look, and the small ones: show, runs, apply, doctor, reap."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from leadhand.analysis.summary import summarise
+from leadhand.cli import show as showing
+from leadhand.cli import text
+from leadhand.core.errors import JournalError, UsageError
+from leadhand.core.journal import read_journal
+from leadhand.runs.paths import RunPaths, all_runs, find_run, runs_root
+from leadhand.runs.spec import read_run_file
+
+
+def show(name: str, runs: str, *, as_json: bool) -> None:
+    paths = find_run(name, runs_root(runs))
+    run = read_run_file(paths.run_json)
+    s = summarise(read_journal(paths.journal), run.lock.prices)
+    if as_json:
+        _print_json({"run": paths.id, "digest": run.lock.digest, "task": run.lock.task.id, "summary": s})
+    else:
+        showing.print_page(paths.id, run, s)
+
+
+def list_runs(runs: str, *, as_json: bool) -> None:
+    root = runs_root(runs)
+    rows = [_row(paths) for paths in all_runs(root)]
+    if as_json:
+        _print_json(rows)
+        return
+    console = Console(highlight=False)
+    if not rows:
+        console.print(f"no runs in {root}; `leadhand demo` makes one", markup=False)
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("run", "task", "team", "status", "reward", "dollars", "time"):
+        table.add_column(name, justify="right" if name in ("reward", "dollars", "time") else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(text.safe(str(row[k])) for k in ("run", "task", "team", "status", "reward", "dollars", "time")))
+    console.print(table)
+
+
+def _row(paths: RunPaths) -> dict[str, str]:
+    try:
+        run = read_run_file(paths.run_json)
+        s = summarise(read_journal(paths.journal) if paths.journal.exists() else [], run.lock.prices)
+    except JournalError as error:
+        return {"run": paths.id, "task": "", "team": "", "status": f"unreadable: {error}"} | dict.fromkeys(
+            ("reward", "dollars", "time"), ""
+        )
+    design = run.lock.design
+    team = "solo" if design.solo else f"{design.workers if design.workers is not None else f'≤{design.max_workers}'}+1"
+    return {
+        "run": paths.id,
+        "task": run.lock.task.id,
+        "team": f"{team} {design.guidance} {'' if design.solo else design.schedule}".strip(),
+        "status": s.status if s.status != "running" else "not ended",
+        "reward": "" if s.reward is None else f"{s.reward:.3f}",
+        "dollars": text.dollars(s.settled_usd) + ("?" if s.unknown_usd or s.reserved_usd else ""),
+        "time": text.seconds(s.team_s),
+    }
+
+
+def apply(name: str, runs: str) -> None:
+    from leadhand.runs import repository
+
+    paths = find_run(name, runs_root(runs))
+    repo = read_run_file(paths.run_json).lock.repository
+    if repo is None:
+        raise UsageError(f"run {paths.id} was not made on a repository; its files are in {paths.workspace}")
+    print(repository.apply(repo, paths.id, paths.patch))
+
+
+def doctor(*, as_json: bool) -> int:
+    """0 where the demo can run, 1 where something that it needs is missing."""
+    from leadhand import models, sandboxes
+
+    found = [*sandboxes.problems(), *models.problems(models.load_keys(Path.cwd())), *_tools()]
+    usable = any(name in ("docker", "bwrap") and not remedy for name, _, remedy in found)
+    if as_json:
+        _print_json([dict(zip(("name", "state", "remedy"), line, strict=True)) for line in found])
+        return 0 if usable else 1
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("", "what", "state", "remedy"):
+        table.add_column(name, overflow="fold")
+    for name, state, remedy in found:
+        table.add_row("[yellow]![/]" if remedy else "[green]✓[/]", name, text.safe(state), text.safe(remedy))
+    console.print(table)
+    advice = "ready: `leadhand demo` needs no key" if usable else "no sandbox works: see the remedies above"
+    console.print(f"\n{advice}", style="bold")
+    return 0 if usable else 1
+
+
+def _tools() -> list[tuple[str, str, str]]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    git = shutil.which("git")
+    return [
+        ("python", version, ""),
+        ("git", "found" if git else "missing", "" if git else "install git; --repo needs it"),
+    ]
+
+
+def reap(runs: str, *, everything: bool) -> None:
+    import anyio
+
+    from leadhand import sandboxes
+
+    spared = [] if everything else [p.id for p in all_runs(runs_root(runs)) if _can_be_resumed(p)]
+    for line in anyio.run(sandboxes.reap, spared):
+        print(line)
+    if spared:
+        print(f"spared {text.plural(len(spared), 'run')} that can be resumed; --all takes those too")
+
+
+def _can_be_resumed(paths: RunPaths) -> bool:
+    try:
+        run = read_run_file(paths.run_json)
+        return summarise(read_journal(paths.journal), run.lock.prices).status == "running"
+    except JournalError:
+        return False
+
+
+def _print_json(value: object) -> None:
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

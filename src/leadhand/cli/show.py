@@ -1,0 +1,175 @@
+"""Print a run's summary: outcome, ledger by agent and role, timeline of delegations, where wall-clock went."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from leadhand.analysis.summary import AgentLine, DelegationLine, Summary
+from leadhand.cli import text
+from leadhand.runs.spec import RunFile
+
+STYLE = {"finished": "green", "running": "cyan", "cancelled": "yellow", "infrastructure": "red"}
+
+
+def header(run_id: str, run: RunFile) -> Text:
+    """Which run this is, in two lines."""
+    design = run.lock.design
+    if design.solo:
+        team = f"solo {text.model(design.lead)}"
+    else:
+        size = f"{design.workers}" if design.workers is not None else f"up to {design.max_workers}"
+        kinds = ", ".join(dict.fromkeys(text.model(k.model) for k in design.worker_kinds))
+        plus = f"{design.cap}+1 agents" if design.workers is not None else f"up to {design.cap}+1 agents"
+        workers = "worker" if size == "1" else "workers"
+        team = f"{text.model(design.lead)} leading {size} {kinds} {workers} ({plus}), {design.schedule}"
+    budget = "no limit" if design.budget_usd is None else text.dollars(design.budget_usd)
+    line = Text()
+    line.append(f"{text.safe(run_id)}\n", style="bold")
+    line.append(f"{text.safe(run.lock.task.id)} · {team}, guidance {design.guidance} · budget {budget}\n")
+    line.append(f"sandbox: {run.lock.sandbox} ({run.lock.sandbox_reason})", style="dim")
+    return line
+
+
+def outcome(s: Summary) -> Text:
+    """The result in one line."""
+    line = Text()
+    line.append(s.status, style=f"bold {STYLE.get(s.status, 'yellow')}")
+    if s.reward is not None:
+        counts = f" ({s.passed} of {s.total} passed)" if s.total is not None else ""
+        line.append(f" · reward {s.reward:.3f}{counts}", style="bold")
+    elif s.grading:
+        line.append(f" · grading {text.safe(s.grading, 200)}")
+    line.append(f" · {text.dollars(s.settled_usd)}")
+    if s.unknown_usd:
+        line.append(f" + at most {text.dollars(s.unknown_usd)} unknown", style="yellow")
+    line.append(f" · {text.seconds(s.team_s)} · {text.plural(s.steps, 'step')}")
+    for flag, name in ((not s.valid and s.status != "running", "not valid"), (s.degraded, "degraded")):
+        if flag:
+            line.append(f" · {name}", style="red")
+    if s.resumed:
+        line.append(" · resumed", style="yellow")
+    if s.text:
+        line.append(f"\n{text.safe(s.text, 400)}", style="dim")
+    return line
+
+
+def _table(title: str) -> Table:
+    return Table(box=None, pad_edge=False, header_style="dim", title=title, title_justify="left", title_style="bold")
+
+
+def ledger(s: Summary) -> Table:
+    """Who spent what: a row an agent, then a row a role."""
+    table = Table(
+        box=None, pad_edge=False, header_style="dim", title="Ledger", title_justify="left", title_style="bold"
+    )
+    for name in ("agent", "model"):
+        table.add_column(name, no_wrap=True)
+    for name in ("steps", "fresh", "cached", "written", "output", "dollars"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("calls", overflow="fold")
+    for a in s.agents:
+        table.add_row(
+            a.name,
+            text.model(a.model),
+            str(a.steps),
+            text.tokens(a.usage.input),
+            text.tokens(a.usage.cache_read),
+            text.tokens(a.usage.cache_write),
+            text.tokens(a.usage.output),
+            text.dollars(a.usd) + ("?" if a.unknown_usd else ""),
+            " ".join(f"{tool}×{n}" for tool, n in a.calls.items()),
+            style="red" if a.fault else None,
+        )
+    if len(s.roles) > 1:
+        table.add_section()
+        for r in s.roles:
+            share = f"{r.usd / s.settled_usd:.0%} of dollars" if s.settled_usd else ""
+            name = r.role if r.agents == 1 else f"{r.agents} {r.role}s"
+            u = r.usage
+            numbers = (u.input, u.cache_read, u.cache_write, u.output)
+            table.add_row(name, "", str(r.steps), *map(text.tokens, numbers), text.dollars(r.usd), share, style="bold")
+    return table
+
+
+def timeline(s: Summary, width: int) -> RenderableType:
+    """A bar a delegation over the run's time, with what it was about."""
+    table = _table("Delegations")
+    bar = max(20, min(48, width - 70))
+    table.add_column("", no_wrap=True)
+    table.add_column(f"0 … {text.seconds(s.team_s)}", width=bar, no_wrap=True)
+    table.add_column("ended", no_wrap=True)
+    table.add_column("report", justify="right", no_wrap=True)
+    table.add_column("assignment", overflow="ellipsis", no_wrap=True)
+    for d in s.delegations:
+        status = Text(d.status, style="green" if d.status == "finished" else "cyan" if d.status == "running" else "red")
+        table.add_row(
+            f"{d.id} {d.worker}{' again' if d.resumed else ''}",
+            _bar(d, max(s.team_s, 1e-9), bar),
+            status,
+            text.tokens(d.report_chars) if d.ended_s is not None else "",
+            text.safe(d.assignment, max(10, width - bar - 36)),
+        )
+    return table
+
+
+def _bar(d: DelegationLine, whole: float, width: int) -> Text:
+    """`━` while it ran, `┄` while its report waited, `▸` where the report was delivered."""
+    end = d.ended_s if d.ended_s is not None else whole
+    a, b = int(d.started_s / whole * (width - 1)), int(end / whole * (width - 1))
+    line = Text(" " * a)
+    line.append("━" * max(1, b - a), style="cyan")
+    if d.delivered_s is not None:
+        c = int(d.delivered_s / whole * (width - 1))
+        line.append("┄" * max(0, c - b), style="dim")
+        line.append("▸", style="green")
+    return line
+
+
+def wall_clock(s: Summary) -> Table:
+    """Where each agent's time went."""
+    table = _table("Wall-clock")
+    for name in ("agent", "model", "commands", "rate limits and retries", "waiting for workers", "ended"):
+        table.add_column(name, justify="left" if name in ("agent", "ended") else "right")
+    for a in s.agents:
+        table.add_row(a.name, *_seconds(a), a.status or "running")
+    return table
+
+
+def _seconds(a: AgentLine) -> tuple[str, str, str, str]:
+    idle = text.seconds(a.idle_s) if a.role == "lead" else ""
+    return text.seconds(a.model_s), text.seconds(a.tool_s), text.seconds(a.limited_s), idle
+
+
+def notes(s: Summary) -> Text:
+    """What a reader must not overlook."""
+    lines = [*(f"warning: {w}" for w in s.warnings)]
+    if s.rejected:
+        lines.append(f"{text.plural(len(s.rejected), 'rejected call')}: {s.rejected[0]}")
+    lines += [f"{a.name} failed: {a.fault}" for a in s.agents if a.fault]
+    if s.sandbox and s.sandbox.not_enforced:
+        lines.append(f"not enforced by {s.sandbox.kind}: {', '.join(s.sandbox.not_enforced)}")
+    return Text("\n".join(text.safe(line, 300) for line in lines), style="yellow")
+
+
+def page(run_id: str, run: RunFile, s: Summary, width: int) -> Group:
+    """The whole of `leadhand show`."""
+    parts: list[RenderableType] = [header(run_id, run), Text(), outcome(s), Text(), ledger(s)]
+    if s.delegations:
+        parts += [Text(), timeline(s, width)]
+    parts += [Text(), wall_clock(s)]
+    if note := notes(s):
+        parts += [Text(), note]
+    return Group(*parts)
+
+
+def wide_console() -> Console:
+    """Standard output: a terminal's own width, else 110 columns, for logs and pipes."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=110)
+
+
+def print_page(run_id: str, run: RunFile, s: Summary) -> None:
+    console = wide_console()
+    console.print(page(run_id, run, s, console.width))
