@@ -64,13 +64,13 @@ def open_model(name: str, *, base_url: str = "", env: Mapping[str, str], stream:
         from leadhand.testing.scripted import load_scripts
 
         return load_scripts(name.removeprefix("scripted/"))
-    info, _ = split_name(name)
+    info, model = split_name(name)
     _check_url(base_url)
     if not base_url and not any(env.get(k) for k in info.keys):
         raise UsageError(f"no key for {info.name}: set {' or '.join(info.keys)}, or pass --base-url")
     from leadhand.models.adapters import make_adapter
 
-    return make_adapter(info, base_url, env, info.stream if stream is None else stream)
+    return make_adapter(info, model, base_url, env, info.stream if stream is None else stream)
 
 
 def _check_url(base_url: str) -> None:

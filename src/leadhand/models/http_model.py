@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
 from leadhand.core.errors import ModelError
 from leadhand.core.ports import Reply, Request
 from leadhand.core.values import Assistant
@@ -22,15 +24,26 @@ TURN_HEADER = "x-leadhand-turn"
 
 
 class HttpModel:
-    """`name_agent`: send the agent's name and the number of its replies as headers.
+    """`model` is the provider's own name of it: a request names it as `provider/model`, which is ours.
+
+    `name_agent`: send the agent's name and the number of its replies as headers.
 
     Only to servers that the user named (`base_url`): providers need not know the shape of a team.
     """
 
     def __init__(
-        self, wire: Wire, base_url: str, sign: Sign, *, stream: bool, name_agent: bool = False, idle_s: float = IDLE_S
+        self,
+        wire: Wire,
+        model: str,
+        base_url: str,
+        sign: Sign,
+        *,
+        stream: bool,
+        name_agent: bool = False,
+        idle_s: float = IDLE_S,
     ) -> None:
         self.wire = wire
+        self.model = model
         self.stream = stream
         self._sign = sign
         self._name_agent = name_agent
@@ -38,6 +51,7 @@ class HttpModel:
         self._transport = Transport(base_url)
 
     async def complete(self, request: Request) -> Reply:
+        request = msgspec.structs.replace(request, model=self.model)
         body = self.wire.encode(request, stream=self.stream)
         path = self.wire.path(request, stream=self.stream)
         headers = {"content-type": "application/json", **self._sign(path, body)}

@@ -22,6 +22,7 @@ class CacheRule(Value, frozen=True, kw_only=True):
     `explicit`: only where the request says so (Anthropic), with a look-back of `look_back` blocks before each
     breakpoint. Otherwise every prefix is kept for `ttl`. `step`: reads are whole multiples of it. `writes_billed`: new
     tokens of a cached prefix are billed as writes. `routed`: only requests with the same `prompt_cache_key` meet.
+    `tail`: tokens at the end of every prompt that are never cached (the opening of the answer).
     """
 
     explicit: bool = False
@@ -31,11 +32,13 @@ class CacheRule(Value, frozen=True, kw_only=True):
     look_back: int = 20
     writes_billed: bool = False
     routed: bool = False
+    tail: int = 0
 
 
 RULES: dict[str, CacheRule] = {
-    "openai": CacheRule(step=128, ttl="30m", writes_billed=True, routed=True),
-    "openai-chat": CacheRule(step=128, ttl="30m", writes_billed=True, routed=True),
+    # As recorded of gpt-5.6-sol: of 4036 tokens 4017 were read, 16 written and 3 neither, by no multiple of anything.
+    "openai": CacheRule(ttl="30m", writes_billed=True, routed=True, tail=3),
+    "openai-chat": CacheRule(ttl="30m", writes_billed=True, routed=True, tail=3),
     "anthropic": CacheRule(explicit=True, writes_billed=True),
     "bedrock": CacheRule(explicit=True, writes_billed=True),
     "gemini": CacheRule(minimum=2048),
@@ -68,15 +71,15 @@ class PromptCache:
     ) -> Usage:
         prompt = sizes[-1]
         if prompt < rule.minimum:
-            return Usage(input=prompt, output=output)
+            return Usage(input=prompt + rule.tail, output=output)
         hit = self._longest(ids, sizes, rule.minimum, len(ids), 0)
         read = sizes[hit] // rule.step * rule.step
         for n in range(1, len(sizes)):
             if sizes[n] >= rule.minimum:
                 self._keep(ids[n - 1], rule.ttl)
         if not rule.writes_billed:
-            return Usage(input=prompt - read, cache_read=read, output=output)
-        return Usage(cache_read=read, cache_write_30m=prompt - read, output=output)
+            return Usage(input=prompt - read + rule.tail, cache_read=read, output=output)
+        return Usage(input=rule.tail, cache_read=read, cache_write_30m=prompt - read, output=output)
 
     def _explicit(
         self,

@@ -31,7 +31,7 @@ class Provider:
     """Scripts by agent name, and everything that makes a provider more than its script.
 
     An agent is known by the header `x-leadhand-agent`, else by its `prompt_cache_key` (whole, or what follows its last
-    `/` or `:`), else it is the only agent there is a script for, else `lead`. Replies are counted by the header
+    `-`, `/` or `:`), else it is the only agent there is a script for, else `lead`. Replies are counted by the header
     `x-leadhand-turn`, else by the assistant turns in the request, so that a resumed agent goes on where it was; a
     fault step counts as a reply of its own. `latency_s` comes before each answer, in addition to a step's delay.
     `cache=False` bills every prompt as fresh input. With `api_key` set, any other key gets a 401.
@@ -116,7 +116,7 @@ class Provider:
     def _agent(self, named: str, key: str) -> str:
         if named:
             return named
-        for candidate in (key, key.rpartition("/")[2], key.rpartition(":")[2]):
+        for candidate in (key, *(key.rpartition(mark)[2] for mark in "-/:")):
             if candidate and candidate in self.scripts:
                 return candidate
         return next(iter(self.scripts)) if len(self.scripts) == 1 else "lead"
