@@ -79,7 +79,7 @@ THIEF = r"""
 { cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline
   find / -xdev -type f -size -100k -not -path '/usr/*' -not -path '/proc/*' -not -path '/sys/*' -exec cat {} +
   cat /grader/* /scratch/* /scratch/*/*
-} 2>/dev/null </dev/null | tr '\0' '\n' | grep -ao "SECRET-$1-[0-9a-f]*" | head -n 1
+} 2>/dev/null </dev/null | tr '\0' '\n' | grep -ao "SECRET-$1-[0-9a-f]\{16\}" | head -n 1
 """
 
 
@@ -146,6 +146,25 @@ async def test_writing_into_the_output_of_whoever_runs_it_gains_nothing(bench: B
     body = f"for f in /proc/[0-9]*/fd/*; do timeout 0.2 bash -c \"echo '{BOAST}' > $f\" 2>/dev/null; done; echo no"
     grade = await bench.grade(program(body), echoing("a", "b"), case_timeout_s=5.0)
     assert grade.passed == 0
+
+
+POUR = "for f in /proc/[0-9]*/fd/*; do timeout 0.2 bash -c 'head -c 999 /dev/urandom > $0' $f; done 2>/dev/null"
+
+
+@pytest.mark.anyio
+async def test_destroying_the_sandbox_costs_the_case_and_not_the_grading(bench: Bench) -> None:
+    """Garbage in the files of the runners may end them and the sandbox with them."""
+    body = f'[ "$1" = b ] && {{ {POUR}; {POUR}; }}\n{ECHO}'
+    grade = await bench.grade(program(body), echoing("a", "b", "c"), case_timeout_s=5.0)
+    assert grade.detail["failed"] == ["b"]
+
+
+@pytest.mark.anyio
+async def test_destroying_every_sandbox_ends_with_nothing_and_not_with_no_grade(bench: Bench) -> None:
+    in_cases = await bench.grade(program(POUR), echoing("a", "b", "c", "d", "e"), case_timeout_s=5.0)
+    assert (in_cases.reward, in_cases.total) == (0.0, 5)
+    in_build = await bench.grade(program(ECHO, f"{POUR}\n{POUR}\nexit 1"), echoing("a"))
+    assert (in_build.reward, in_build.total) == (0.0, 1)
 
 
 @pytest.mark.anyio
@@ -274,7 +293,7 @@ async def test_a_sandbox_that_does_not_start_or_is_lost_is_a_grading_error(
 
     for number, faulty in enumerate((broken, lost)):
         os.mkdir(tmp_path / str(number))
-        with pytest.raises(GradingError, match="grading sandbox failed: (no room|gone)"):
+        with pytest.raises(GradingError, match=r"grading sandbox failed: (no room|gone)"):
             await Bench(faulty, pack, tmp_path / str(number)).grade(program(ECHO), echoing("a"))
 
 

@@ -11,14 +11,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-import anyio
 import msgspec
 
-from leadhand.core.errors import GradingError, RunnerLost, UsageError
-from leadhand.core.ports import Sandbox
+from leadhand.core.errors import GradingError, UsageError
 from leadhand.core.values import ExecResult, Grade, Grader, Value
 
-AGENT = "grader"
 KEEP = 65_536
 SHOWN_FAILURES = 200
 
@@ -95,27 +92,6 @@ def fits(case: Case, result: ExecResult) -> bool:
     return result.ended == "exited" and whole and result.exit_code == case.exit_code and output == case.stdout.encode()
 
 
-async def grade_cases(grader: Grader, cases: Sequence[Case], sandbox: Sandbox) -> Grade:
-    """Build the submission in `sandbox`, run the program once per case, count. A build that fails is reward 0.
-
-    Leftover processes are killed after the build and after each case. Where the grader's time is up, the cases that
-    are left count as failed.
-    """
-    deadline = anyio.current_time() + grader.timeout_s
-    total = len(cases)
-    complaint = await _build(grader, sandbox)
-    if complaint:
-        return Grade(reward=0.0, passed=0, total=total, detail={"build": complaint})
-    workspace, scratch = sandbox.info.workspace, sandbox.info.scratch
-    program = str(PurePosixPath(workspace) / grader.program)
-    failed: list[Case] = []
-    for case in cases:
-        left = min(grader.case_timeout_s, deadline - anyio.current_time())
-        if left <= 0 or not await _passes(case, command(case, program, f"{scratch}/case"), sandbox, left):
-            failed.append(case)
-    return tally(cases, failed)
-
-
 def tally(cases: Sequence[Case], failed: Sequence[Case]) -> Grade:
     """The grade, with [passed, total] by area."""
     totals, lost = Counter(c.area for c in cases), Counter(c.area for c in failed)
@@ -129,37 +105,6 @@ def tally(cases: Sequence[Case], failed: Sequence[Case]) -> Grade:
             "failed": [c.name for c in failed[:SHOWN_FAILURES]],
         },
     )
-
-
-async def _build(grader: Grader, sandbox: Sandbox) -> str:
-    """Build; an empty text if the program is there, else what went wrong."""
-    program = shlex.quote(grader.program)
-    steps = f"rm -rf -- {program}\n{grader.build}\nstatus=$?\n[ $status = 0 ] || exit $status\n"
-    check = (
-        f"[ -f {program} ] && [ -x {program} ] || {{ echo 'the build gave no executable {grader.program}'; exit 1; }}"
-    )
-    result = await _run(steps + check, sandbox, grader.timeout_s)
-    if result is None:
-        return "the build killed its shell"
-    if result.ended == "exited" and result.exit_code == 0:
-        return ""
-    output = (result.head + result.tail).decode(errors="replace")[-2000:]
-    return f"{result.ended} with {result.exit_code}: {output}"
-
-
-async def _passes(case: Case, text: str, sandbox: Sandbox, timeout_s: float) -> bool:
-    result = await _run(text, sandbox, timeout_s)
-    return result is not None and fits(case, result)
-
-
-async def _run(text: str, sandbox: Sandbox, timeout_s: float) -> ExecResult | None:
-    """One command and the end of everything it started; None where it took its own shell down with it."""
-    try:
-        result = await sandbox.exec(text, agent=AGENT, timeout_s=timeout_s, keep=KEEP)
-    except RunnerLost:
-        return None
-    await sandbox.kill(AGENT)
-    return result
 
 
 def needs_cases(grader: Grader) -> tuple[Case, ...]:
