@@ -15,7 +15,7 @@ from leadhand.testing.model_contract import CHECKS, Setup
 from leadhand.testing.provider import Provider, running
 from leadhand.testing.scripted import Script, ScriptedModel
 
-WIRES = ("openai-chat", "openai")
+WIRES = ("openai-chat", "openai", "anthropic", "bedrock", "gemini")
 
 
 def over_http(name: str, stream: bool) -> Setup:

@@ -114,7 +114,11 @@ async def stops_are_told_apart(setup: Setup) -> None:
     stops: tuple[StopReason, ...] = ("end", "length", "refusal")
     async with setup({s: [say("words", stop=s)] for s in stops}) as model:
         for stop in stops:
-            reply = await ask(model, conversation(), agent=stop)
+            try:
+                reply = await ask(model, conversation(), agent=stop)
+            except ModelError as error:  # Gemini has no refusing answer: it blocks
+                assert (stop, error.fault) == ("refusal", "content_filter")  # noqa: PT017
+                continue
             assert (reply.message.stop, reply.message.text) == (stop, "words")
 
 

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, stateless: every output item is sent back as it came, encrypted reasoning and `phase` included."""
+"""OpenAI's Responses API, stateless: output items go back as they came, encrypted reasoning and `phase` included."""
 
 from __future__ import annotations
 

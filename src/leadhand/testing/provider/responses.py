@@ -90,7 +90,7 @@ class ResponsesServer:
                 key = "text" if kind == "output_text" else "refusal"
                 yield event("response.content_part.added", **at, content_index=n, part={**part, key: ""})
                 for piece in pieces(text):
-                    more = {"logprobs": []} if kind == "output_text" else {}
+                    more: dict[str, Any] = {"logprobs": []} if kind == "output_text" else {}
                     yield event(f"response.{kind}.delta", **at, content_index=n, delta=piece, **more)
                 yield event("response.content_part.done", **at, content_index=n, part=part)
             yield event("response.output_item.done", output_index=index, item=item)

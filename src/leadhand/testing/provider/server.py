@@ -81,7 +81,10 @@ class Provider:
     # --- one request ------------------------------------------------------------------------------------------
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        wire = find_wire(request.path)
+        try:
+            wire = find_wire(request.path)
+        except LookupError:
+            raise web.HTTPNotFound from None
         self._number += 1
         number = self._number
         try:
