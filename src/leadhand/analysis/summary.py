@@ -37,13 +37,17 @@ from leadhand.core.events import (
 from leadhand.core.ledger import Ledger, Spend
 from leadhand.core.values import Assistant, Price, SandboxInfo, Usage, Value
 
-IDLE_TOOLS = ("wait", "delegate_agent", "finish")
+WAITING = ("wait", "delegate_agent", "finish")
 """Time in these tools is the lead waiting for its workers."""
+
+OUT = "out"  # between two delegations of a worker: nobody's time
 
 
 class AgentLine(Value, frozen=True, kw_only=True):
-    """One agent's part. Seconds: `model` in calls, `tool` in commands, `limited` held back by limits and retries,
-    `idle` waiting for workers. `doing` is what it does at the journal's end.
+    """One agent's part. `doing` is what it does at the journal's end.
+
+    Its seconds add up to the time it was at work: `model` in calls, `tool` in commands and other tools, `limited` held
+    back by rate limits, budget and retries, `idle` waiting for workers, `other` the harness itself.
     """
 
     name: str
@@ -63,6 +67,7 @@ class AgentLine(Value, frozen=True, kw_only=True):
     tool_s: float = 0.0
     limited_s: float = 0.0
     idle_s: float = 0.0
+    other_s: float = 0.0
     status: str = ""
     fault: str = ""
     doing: str = ""
@@ -134,14 +139,26 @@ class _Agent:
     served: dict[str, None] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
     commands: dict[str, str] = field(default_factory=dict)
-    open_tools: dict[str, tuple[str, float]] = field(default_factory=dict)
-    attempt_at: float | None = None
+    open_tools: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    phase: str = "other"
+    since: float = 0.0
     rejected: int = 0
-    seconds: dict[str, float] = field(default_factory=lambda: {"model": 0.0, "tool": 0.0, "limited": 0.0, "idle": 0.0})
     status: str = ""
     fault: str = ""
     doing: str = "starting"
     last_command: str = ""
+
+    def turn(self, phase: str, now: float) -> None:
+        """Book the time since the last change, and begin another phase."""
+        self.seconds[self.phase] = self.seconds.get(self.phase, 0.0) + now - self.since
+        self.phase, self.since = phase, now
+
+    def tooling(self) -> str:
+        """The phase that its open tools make: a command counts before waiting."""
+        if not self.open_tools:
+            return "other"
+        return "idle" if all(t in WAITING for t in self.open_tools.values()) else "tool"
 
 
 class RunFold:
@@ -173,7 +190,8 @@ class RunFold:
         agent = self._agents.get(entry.agent)
         if isinstance(entry.event, AgentStarted):
             e = entry.event
-            self._agents[entry.agent] = _Agent(entry.agent, e.role, e.model, e.worker_kind)
+            phase = OUT if e.role == "worker" else "other"
+            self._agents[entry.agent] = _Agent(entry.agent, e.role, e.model, e.worker_kind, phase=phase, since=self.now)
         elif agent is not None:
             self._of_agent(agent, entry)
 
@@ -184,7 +202,7 @@ class RunFold:
         elif session >= 0:
             for agent in self._agents.values():  # what a killed session had open took no more time
                 agent.open_tools.clear()
-                agent.attempt_at = None
+                agent.turn(OUT if agent.phase == OUT else "other", self.now)
         self._session = (entry.session, entry.mono)
 
     def _of_run(self, entry: Entry) -> None:
@@ -209,9 +227,14 @@ class RunFold:
                     "resumed": e.resumed,
                     "started_s": self.now,
                 }
+                if (worker := self._agents.get(e.worker)) is not None:
+                    worker.turn("other", self.now)
+                    worker.status = ""
             case DelegationEnded() as e:
                 line = self._delegations[e.delegation]
                 line |= {"ended_s": self.now, "status": e.status, "report_chars": len(e.report)}
+                if (worker := self._agents.get(e.worker)) is not None:
+                    worker.turn(OUT, self.now)
             case MessageAdded() as e:
                 self._messages[1] += len(e.mail)
                 for delegation in e.delivers:
@@ -231,11 +254,13 @@ class RunFold:
     def _of_agent(self, agent: _Agent, entry: Entry) -> None:
         match entry.event:
             case AttemptStarted() as e:
-                agent.attempt_at = self.now
-                agent.seconds["limited"] += e.waited_s
+                held = min(e.waited_s, self.now - agent.since) if agent.phase != "limited" else 0.0
+                agent.since += held
+                agent.seconds["limited"] = agent.seconds.get("limited", 0.0) + held
+                agent.turn("model", self.now)
                 agent.doing = "thinking" if e.tries == 1 else f"thinking (try {e.tries})"
             case AttemptReplied() as e:
-                self._attempt_over(agent)
+                agent.turn("other", self.now)
                 agent.served[e.model] = None
                 agent.doing = "acting"
                 assert isinstance(e.message.body, Assistant)
@@ -243,18 +268,18 @@ class RunFold:
                 for i, call in enumerate(e.message.body.calls):
                     agent.commands[f"{agent.name}.{step}.{i}"] = call.arguments
             case AttemptFailed() as e:
-                self._attempt_over(agent)
-                agent.seconds["limited"] += e.retry_in_s or 0.0
+                agent.turn("limited" if e.retry_in_s is not None else "other", self.now)
                 agent.doing = f"{e.fault}, next try in {e.retry_in_s:.0f} s" if e.retry_in_s is not None else e.fault
             case ToolStarted() as e:
                 agent.calls[e.tool] = agent.calls.get(e.tool, 0) + 1
-                agent.open_tools[e.call] = (e.tool, self.now)
+                agent.open_tools[e.call] = e.tool
+                agent.turn(agent.tooling(), self.now)
                 agent.doing = e.tool
                 if e.tool == "bash":
                     agent.last_command = agent.commands.get(e.call, "")
             case (ToolEnded() | CommandEnded()) as e:
-                tool, since = agent.open_tools.pop(e.call, ("", self.now))
-                agent.seconds["idle" if tool in IDLE_TOOLS else "tool"] += self.now - since
+                agent.open_tools.pop(e.call, None)
+                agent.turn(agent.tooling(), self.now)
             case MessageAdded():
                 agent.commands.clear()
                 agent.doing = "ready"
@@ -263,14 +288,8 @@ class RunFold:
                 self._rejected.append(f"{entry.agent}: {e.tool}: {e.reason}")
             case AgentEnded() as e:
                 agent.status, agent.fault, agent.doing = e.status, e.fault or agent.fault, e.status
-                for tool, since in agent.open_tools.values():
-                    agent.seconds["idle" if tool in IDLE_TOOLS else "tool"] += self.now - since
                 agent.open_tools.clear()
-
-    def _attempt_over(self, agent: _Agent) -> None:
-        if agent.attempt_at is not None:
-            agent.seconds["model"] += self.now - agent.attempt_at
-            agent.attempt_at = None
+                agent.turn(OUT, self.now)
 
     # --- the result --------------------------------------------------------------------------------------------
 
@@ -311,6 +330,8 @@ class RunFold:
 
     def _line(self, a: _Agent) -> AgentLine:
         spend = self.ledger.agents.get(a.name, Spend())
+        seconds = dict.fromkeys(("model", "tool", "limited", "idle", "other"), 0.0) | a.seconds
+        seconds[a.phase] = seconds.get(a.phase, 0.0) + self.now - a.since
         return AgentLine(
             name=a.name,
             role=a.role,
@@ -325,10 +346,11 @@ class RunFold:
             unknown_usd=spend.unknown,
             calls=dict(sorted(a.calls.items())),
             rejected=a.rejected,
-            model_s=a.seconds["model"],
-            tool_s=a.seconds["tool"],
-            limited_s=a.seconds["limited"],
-            idle_s=a.seconds["idle"],
+            model_s=seconds["model"],
+            tool_s=seconds["tool"],
+            limited_s=seconds["limited"],
+            idle_s=seconds["idle"],
+            other_s=seconds["other"],
             status=a.status,
             fault=a.fault,
             doing=a.doing,

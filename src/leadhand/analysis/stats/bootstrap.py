@@ -58,9 +58,7 @@ def resampled(data: Floats, draws: int = DRAWS, seed: int = SEED) -> Floats:
     return result
 
 
-def bca(
-    data: Floats, statistic: OfMeans, *, level: float = 0.95, draws: int = DRAWS, seed: int = SEED
-) -> Bootstrap:
+def bca(data: Floats, statistic: OfMeans, *, level: float = 0.95, draws: int = DRAWS, seed: int = SEED) -> Bootstrap:
     """The bias-corrected and accelerated interval (Efron 1987) of `statistic` of the column means of `data`.
 
     `data` has one row per task. Draws where the statistic is infinite count at their end of the order, so a limit can

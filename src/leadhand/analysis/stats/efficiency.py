@@ -40,7 +40,9 @@ def efficiency(reward: Floats, base_reward: Floats, cost: Floats, base_cost: Flo
     return Efficiency(
         quadrant=quadrant,
         eta=bca(data, _eta) if number else None,
-        points_per_dollar=bca(data, _points_per_dollar) if number or (quadrant == "no base" and added_cost > 0) else None,
+        points_per_dollar=bca(data, _points_per_dollar)
+        if number or (quadrant == "no base" and added_cost > 0)
+        else None,
         added_reward=added_reward,
         added_cost=added_cost,
         cheaper_draws=cheaper,

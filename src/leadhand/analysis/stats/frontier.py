@@ -20,8 +20,8 @@ def on_frontier(reward: Floats, cost: Floats) -> Mask:
     r, c = np.asarray(reward), np.asarray(cost)
     no_worse = (r[..., None, :] >= r[..., :, None]) & (c[..., None, :] <= c[..., :, None])
     better = (r[..., None, :] > r[..., :, None]) | (c[..., None, :] < c[..., :, None])
-    result: Mask = ~(no_worse & better).any(axis=-1)
-    return result
+    dominated: Mask = np.asarray((no_worse & better).any(axis=-1))
+    return ~dominated
 
 
 def probability_on_frontier(reward: Floats, cost: Floats, draws: int = DRAWS, seed: int = SEED) -> Floats:

@@ -24,7 +24,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 class NonInferiority(Value, frozen=True, kw_only=True):
-    """"Within `margin` reward at `saving` lower cost", as an intersection-union test: both halves must hold.
+    """ "Within `margin` reward at `saving` lower cost", as an intersection-union test: both halves must hold.
 
     `p` is the larger of the two one-sided p values; `reward_low` is the one-sided lower limit of the reward
     difference, `saving_low` that of the share saved (by inverting the test: Fieller). `holds` at level `alpha`.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
-from leadhand.analysis.stats.intervals import Estimate, Floats, mean
 from leadhand.analysis.stats.hypotheses import holm
+from leadhand.analysis.stats.intervals import Estimate, Floats, mean
 from leadhand.core.values import Value
 
 
@@ -33,13 +34,15 @@ class Plateau(Value, frozen=True, kw_only=True):
 def plateau(rewards: Mapping[int, Floats]) -> Plateau:
     """Rewards by size, one number per task in the same order for all sizes."""
     sizes = sorted(rewards)
-    steps = list(zip(sizes, sizes[1:], strict=False))
+    steps = list(itertools.pairwise(sizes))
     marginal = [Marginal(size=a, larger=b, per_worker=mean((rewards[b] - rewards[a]) / (b - a))) for a, b in steps]
     pairs = [(a, b) for i, a in enumerate(sizes) for b in sizes[i + 1 :]]
     gains = [mean(rewards[b] - rewards[a]) for a, b in pairs]
     adjusted = holm([g.p for g in gains])
     found = {
-        pair for pair, gain, p in zip(pairs, gains, adjusted, strict=True) if gain.value > 0 and p is not None and p < 0.05
+        pair
+        for pair, gain, p in zip(pairs, gains, adjusted, strict=True)
+        if gain.value > 0 and p is not None and p < 0.05
     }
     start = next((s for s in sizes if not any(a == s for a, _ in found)), None)
     above = [g.high for (a, _), g in zip(pairs, gains, strict=True) if a == start and g.high is not None]

@@ -33,14 +33,26 @@ def run_to_run(rewards: Floats) -> RunToRun:
     repeats = rewards.shape[1]
     if len(whole) == 0:
         return RunToRun(
-            means=(), sd=None, spread=None, task_difference=None, correlation=None, within=None, tasks=0,
+            means=(),
+            sd=None,
+            spread=None,
+            task_difference=None,
+            correlation=None,
+            within=None,
+            tasks=0,
             left_out=left_out,
         )
     means = whole.mean(axis=0)
     if repeats < 2:
         return RunToRun(
-            means=tuple(means.tolist()), sd=None, spread=None, task_difference=None, correlation=None, within=None,
-            tasks=len(whole), left_out=left_out,
+            means=tuple(means.tolist()),
+            sd=None,
+            spread=None,
+            task_difference=None,
+            correlation=None,
+            within=None,
+            tasks=len(whole),
+            left_out=left_out,
         )
     pairs = list(combinations(range(repeats), 2))
     differences = [float(np.abs(whole[:, i] - whole[:, j]).mean()) for i, j in pairs]
