@@ -9,13 +9,13 @@ import anyio
 
 from leadhand.core import framing, wording
 from leadhand.core.attempts import ask
-from leadhand.core.errors import SandboxError
+from leadhand.core.errors import RunnerLost, SandboxError, SandboxLost
 from leadhand.core.events import CallRejected, CommandEnded, ToolEnded, ToolStarted, command_ended, output_bytes
 from leadhand.core.harness import End, Harness
-from leadhand.core.schedule import due
+from leadhand.core.schedule import Push, due
 from leadhand.core.state import AgentState
 from leadhand.core.tools import LEAD_ONLY, Arguments, BadCall, Bash, Finish, parse
-from leadhand.core.values import Assistant, ExecResult, ToolCall, ToolResult, ToolResults, User
+from leadhand.core.values import Assistant, Body, ExecResult, ToolCall, ToolResult, ToolResults, User
 
 MOST_FAULTS = 3
 """Faulty turns in a row after which an agent has given up."""
@@ -53,20 +53,25 @@ class Agent:
         closing: Closing | None = None,
         cache_key: str = "",
         deadline: float = float("inf"),
+        note: str = "",
     ) -> None:
+        """`deadline`: when the agent's time is over. `note`: what it is told once, with the first thing it is told."""
         self.h = harness
         self.state = state
         self._tools = tools
         self._closing = closing
         self._cache_key = cache_key
         self._deadline = deadline
+        self._span = deadline - anyio.current_time()
+        self._note = note
         self._allowed = tuple(t.name for t in state.conversation.root.tools)
 
     async def run(self) -> End:
         """Ask and act until the agent ends."""
+        if self._note and not isinstance(self._last(), Assistant):
+            self._tell(self._note_once())
         while True:
-            messages = self.state.conversation.messages
-            last = messages[-1].body if messages else None
+            last = self._last()
             if isinstance(last, Assistant) and not (last.stop == "pause" and not last.calls):
                 end = await self.act(last)
             else:
@@ -124,20 +129,27 @@ class Agent:
 
     def interrupt(self) -> None:
         """Close a turn that was broken off: its calls get the results they have, or are told to be interrupted."""
+        turn = self._last()
+        if isinstance(turn, Assistant) and turn.calls:
+            self._answer(turn.calls, [self._broken_off(i, call) for i, call in enumerate(turn.calls)])
+
+    def _broken_off(self, index: int, call: ToolCall) -> Outcome:
+        key = self._key(index)
+        if call.name == "finish":
+            return self._recorded(key) or Outcome(wording.RETURNED)
+        return self._recorded(key) or Outcome(wording.INTERRUPTED if key in self.state.started else wording.NOT_BEGUN)
+
+    def _last(self) -> Body | None:
         messages = self.state.conversation.messages
-        turn = messages[-1].body if messages else None
-        if not isinstance(turn, Assistant) or not turn.calls:
-            return
-        missing = Outcome(wording.RETURNED if turn.calls[0].name == "finish" else wording.INTERRUPTED)
-        self._answer(turn.calls, [self._recorded(self._key(i)) or missing for i in range(len(turn.calls))])
+        return messages[-1].body if messages else None
 
     def _given_up(self) -> End | None:
         return End("gave_up") if self._faults() >= MOST_FAULTS else None
 
     def _faults(self) -> int:
-        """Faulty turns in a row at the end of the conversation."""
+        """Faulty turns in a row at the end of the conversation, since the latest assignment."""
         count = 0
-        for message in reversed(self.state.conversation.messages):
+        for message in reversed(self.state.conversation.messages[self.state.briefed_at :]):
             if isinstance(message.body, Assistant):
                 if not faulty(message.body, self._allowed):
                     break
@@ -145,25 +157,35 @@ class Agent:
         return count
 
     def _tell(self, text: str, delivers: tuple[str, ...] = ()) -> None:
-        push = due(self.h.state, self.h.design, self.state.name, frozenset(delivers))
+        push = self._push(delivers)
         text = "\n\n".join(p for p in (text, push.text, self._footer()) if p)
-        self.h.add(self.state, User(text=text), push._replace(delivers=delivers + push.delivers))
+        self.h.add(self.state, User(text=text), push)
 
     def _answer(self, calls: tuple[ToolCall, ...], outcomes: list[Outcome]) -> None:
         """Give the results back in call order; what is pushed goes on the last one."""
-        delivers = tuple(d for o in outcomes for d in o.delivers)
-        push = due(self.h.state, self.h.design, self.state.name, frozenset(delivers))
+        push = self._push(tuple(d for o in outcomes for d in o.delivers))
         texts = [o.text for o in outcomes]
         texts[-1] = "\n\n".join(p for p in (texts[-1], push.text, self._footer()) if p)
         results = tuple(
             ToolResult(call_id=c.id, name=c.name, text=text, is_error=o.is_error)
             for c, o, text in zip(calls, outcomes, texts, strict=True)
         )
-        self.h.add(self.state, ToolResults(results=results), push._replace(delivers=delivers + push.delivers))
+        self.h.add(self.state, ToolResults(results=results), push)
+
+    def _push(self, delivers: tuple[str, ...]) -> Push:
+        """What is pushed now, and all that is delivered: each report once, when the lead is first given it."""
+        push = due(self.h.state, self.h.design, self.state.name, frozenset(delivers))
+        first = (d for d in dict.fromkeys(delivers) if not self.h.state.delegations[d].delivered)
+        return push._replace(delivers=(*first, *push.delivers))
 
     def _footer(self) -> str:
         left = self._deadline - anyio.current_time()
-        return wording.footer(self.h.state, self.h.design, self.state.name, left)
+        lines = wording.footer(self.h.state, self.h.design, self.state.name, left, self._span)
+        return "\n".join(line for line in (self._note_once(), lines) if line)
+
+    def _note_once(self) -> str:
+        note, self._note = self._note, ""
+        return note
 
     # --- calls -------------------------------------------------------------------------------------------------
 
@@ -183,7 +205,9 @@ class Agent:
         except BadCall as bad:
             return self._record(key, Outcome(str(bad), is_error=True))
         except Rejected as rejected:
-            self.h.record(self.state.name, CallRejected(call=key, tool=call.name[:80], reason=str(rejected)))
+            if key not in self.state.rejected:
+                event = CallRejected(call=key, tool=call.name[:80], reason=str(rejected))
+                self.h.record(self.state.name, event)
             return self._record(key, Outcome(f"Rejected: {rejected}", is_error=True))
 
     def _intend(self, key: str, call: ToolCall) -> bool:
@@ -232,6 +256,9 @@ class Agent:
         began = anyio.current_time()
         try:
             result = await self.h.sandbox.exec(arguments.command, agent=self.state.name, timeout_s=timeout)
+        except RunnerLost:
+            # Its agent is told; the sandbox lives on.
+            result = ExecResult(exit_code=137, head=b"", seconds=anyio.current_time() - began, ended="runner_lost")
         except BaseException:
             # Cancelled (the sandbox has killed the command) or lost: the record says that it did not finish.
             seconds = anyio.current_time() - began
@@ -250,7 +277,9 @@ class Agent:
             path = f"{self.h.sandbox.info.scratch}/outputs/{key}.txt"
             try:
                 await self.h.sandbox.write(path, b"".join(output_bytes(event)))
-            except SandboxError:
+            except SandboxLost:
+                raise
+            except (SandboxError, OSError):
                 return Outcome(shown.text)
             shown = framing.command(event, limit, path)
         return Outcome(shown.text)

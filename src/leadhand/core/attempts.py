@@ -5,19 +5,21 @@ Every attempt is journalled before it is sent and after it ended, so that no cen
 
 from __future__ import annotations
 
+import math
 from itertools import count
 from random import Random
 
 import anyio
+import msgspec
 
-from leadhand.core.errors import POLICY, ModelError
+from leadhand.core.clean import NotJson, plain_data, round_trip
+from leadhand.core.design import share_of
+from leadhand.core.errors import POLICY, Fault, ModelError
 from leadhand.core.events import AttemptFailed, AttemptReplied, AttemptStarted
 from leadhand.core.harness import End, Harness
 from leadhand.core.ports import Reply, Request
 from leadhand.core.state import AgentState
-
-LEAD_SHARE = 0.25
-"""The part of a team's budget that workers cannot touch."""
+from leadhand.core.values import Usage
 
 _GRACE_S = 30.0  # how long an adapter may overrun its own deadline before it is cut
 
@@ -36,13 +38,15 @@ def fits(budget: float | None, committed: float, bound: float, *, worker: bool) 
     """Whether an attempt that can cost `bound` dollars may start, given what may already be owed."""
     if budget is None:
         return True
-    return committed + bound <= budget * ((1 - LEAD_SHARE) if worker else 1.0)
+    return committed + bound <= share_of(budget, worker=worker)
 
 
 def backoff(tries: int, retry_after_s: float | None, random: Random) -> float:
     """Seconds before the next attempt: full jitter up to 2^tries (at most 60), and never before Retry-After."""
     jitter = random.uniform(0.0, min(60.0, 2.0**tries))
-    return jitter if retry_after_s is None else retry_after_s + min(jitter, 0.25 * retry_after_s + 1.0)
+    if retry_after_s is None or not math.isfinite(retry_after_s) or retry_after_s < 0:
+        return jitter
+    return retry_after_s + min(jitter, 0.25 * retry_after_s + 1.0)
 
 
 async def ask(h: Harness, agent: AgentState, cache_key: str) -> End | None:
@@ -120,7 +124,7 @@ async def _attempt(h: Harness, agent: AgentState, attempt: int, cache_key: str) 
     )
     try:
         with anyio.fail_after(request.timeout_s + _GRACE_S):
-            return await h.models[agent.model].complete(request)
+            return sound(await h.models[agent.model].complete(request))
     except TimeoutError:
         text = f"no answer in {request.timeout_s + _GRACE_S:.0f} s"
         raise ModelError("timeout", text, maybe_billed=True) from None
@@ -134,27 +138,54 @@ async def _attempt(h: Harness, agent: AgentState, attempt: int, cache_key: str) 
         raise
 
 
+def sound(reply: Reply) -> Reply:
+    """A reply as the journal will give it back, so that a resumed run sends the same bytes.
+
+    Raises `ModelError` for an adapter's reply that cannot be written: it was billed all the same.
+    """
+    usage = billed(reply)
+    try:
+        items = plain_data(reply.message.items)
+        whole = msgspec.structs.replace(reply, message=msgspec.structs.replace(reply.message, items=items))
+        sound = round_trip(whole, Reply)
+    except (NotJson, AttributeError, TypeError) as error:
+        text = f"a reply that cannot be recorded: {error}"
+        raise ModelError("malformed", text, usage=usage, maybe_billed=usage is None) from None
+    if usage is None:
+        raise ModelError("malformed", "a reply whose usage makes no sense", maybe_billed=True)
+    return sound
+
+
+def billed(source: Reply | ModelError) -> Usage | None:
+    """The usage that came with a reply or a fault, if it is one: whole tokens, none below zero."""
+    usage = getattr(source, "usage", None)
+    if not isinstance(usage, Usage):
+        return None
+    return usage if all(isinstance(n, int) and n >= 0 for n in msgspec.structs.astuple(usage)) else None
+
+
 async def _failed(h: Harness, agent: AgentState, attempt: int, tries: int, error: ModelError) -> End | None:
-    policy = POLICY[error.fault]
+    fault: Fault = error.fault if error.fault in POLICY else "malformed"
+    policy, usage = POLICY[fault], billed(error)
     again = policy.retry and tries <= h.design.retries
     pause = backoff(tries, error.retry_after_s, h.random) if again else None
     h.record(
         agent.name,
         AttemptFailed(
             attempt=attempt,
-            fault=error.fault,
+            fault=fault,
             error=str(error)[:2000],
             maybe_billed=error.maybe_billed,
-            usage=error.usage,
+            usage=usage,
             retry_in_s=None if pause is None else round(pause, 3),
             request_id=error.request_id,
         ),
     )
     h.settled.notify()
-    if error.fault in ("rate_limit", "overload"):
+    if fault in ("rate_limit", "overload"):
         h.limiter.observe(agent.model, error.retry_after_s)
     if pause is not None:
         await anyio.sleep(pause)
         return None
-    text = f"{error.fault}: {error}"
+    text = f"{fault}: {error}"[:2000]
     return End(policy.ends_as, text, fault=text if policy.ends_as == "failed" else "")

@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from leadhand.core.clean import encoded
+from leadhand.core.errors import JournalError
 from leadhand.core.values import Body, ToolSpec, Value
 
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -40,7 +42,11 @@ class Root(Value, frozen=True, kw_only=True):
 
 
 def next_id(parent: str, body: Body) -> str:
-    return digest(parent.encode() + b"\n" + canonical(body))
+    return _id(parent, canonical(body))
+
+
+def _id(parent: str, body: bytes) -> str:
+    return digest(parent.encode() + b"\n" + body)
 
 
 class Message(Value, frozen=True, kw_only=True):
@@ -58,24 +64,42 @@ class Conversation:
     because what is in the list never changes.
     """
 
-    __slots__ = ("__weakref__", "messages", "root", "root_id", "size")
+    __slots__ = ("__weakref__", "_linked", "messages", "root", "root_id", "size")
 
     def __init__(self, root: Root, messages: Iterable[Message] = ()) -> None:
         self.root = root
         self.root_id = root.id
         self.messages: list[Message] = list(messages)
         self.size = len(canonical(root)) + sum(len(canonical(m.body)) for m in self.messages)
+        self._linked: tuple[Message, int] | None = None
 
     @property
     def head(self) -> str:
         return self.messages[-1].id if self.messages else self.root_id
 
     def link(self, body: Body) -> Message:
-        """The message that would come next; not yet appended."""
-        return Message(id=next_id(self.head, body), parent=self.head, body=body)
+        """The message that would come next; not yet appended. Text that UTF-8 cannot hold is mended."""
+        body, raw = encoded(body, Body)
+        message = Message(id=_id(self.head, raw), parent=self.head, body=body)
+        self._linked = message, len(raw)
+        return message
 
     def append(self, message: Message) -> None:
-        if message.parent != self.head:
-            raise ValueError(f"message {message.id} follows {message.parent}, not {self.head}")
+        """Take the next message. Raises `JournalError` where it does not follow, or its id does not re-derive."""
+        linked, size = self._linked or (None, 0)
+        if linked is not message:
+            size = self._derive(message)
         self.messages.append(message)
-        self.size += len(canonical(message.body))
+        self.size += size
+        self._linked = None
+
+    def _derive(self, message: Message) -> int:
+        """The size of a message that was read rather than linked here, after its id was checked."""
+        raw = canonical(message.body)
+        if message.parent != self.head:
+            raise JournalError(
+                f"message {message.id} follows {message.parent}, not {self.head}: the journal is damaged"
+            )
+        if message.id != _id(message.parent, raw):
+            raise JournalError(f"message {message.id} does not match its content: the journal was changed")
+        return len(raw)

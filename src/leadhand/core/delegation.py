@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from leadhand.core.agent import Rejected
 from leadhand.core.design import Design, Kind
-from leadhand.core.events import DelegationEnd
-from leadhand.core.harness import End
+from leadhand.core.events import AgentEnded, DelegationEnd
 from leadhand.core.state import AgentState, State
 from leadhand.core.tools import Delegate
 from leadhand.core.values import Assistant
@@ -29,22 +28,22 @@ def choose(state: State, design: Design, arguments: Delegate) -> Choice:
         known = state.agents.get(arguments.worker)
         if known is not None and known.role == "worker" and _has_worked(state, known.name):
             return _resume(state, design, known, arguments.kind)
-        if arguments.worker not in _unused(state, design):
+        if arguments.worker not in unused(state, design):
             raise Rejected(_unknown(state, design, arguments.worker))
         return Choice(arguments.worker, _kind(state, design, arguments.kind), resumed=False)
-    unused = _unused(state, design)
-    if not unused:
+    free = unused(state, design)
+    if not free:
         raise Rejected(
             f"all {design.cap} workers of the team are in use; give the assignment to one of them with worker=..."
         )
-    return Choice(unused[0], _kind(state, design, arguments.kind), resumed=False)
+    return Choice(free[0], _kind(state, design, arguments.kind), resumed=False)
 
 
 def _has_worked(state: State, worker: str) -> bool:
     return any(d.worker == worker for d in state.delegations.values())
 
 
-def _unused(state: State, design: Design) -> list[str]:
+def unused(state: State, design: Design) -> list[str]:
     """Ids that a new worker can take, lowest first. A dynamic team hands them out in order, one at a time."""
     free = [w for w in (f"w{i}" for i in range(1, design.cap + 1)) if not _has_worked(state, w)]
     return free if design.workers is not None else free[:1]
@@ -80,26 +79,31 @@ def _kind(state: State, design: Design, wanted: str | None) -> Kind:
     return room[0]
 
 
-def outcome(agent: AgentState, end: End) -> tuple[DelegationEnd, str]:
+def outcome(agent: AgentState, end: AgentEnded) -> tuple[DelegationEnd, str]:
     """How a worker's end looks to the lead: the delegation's status and the report text."""
-    if end.status == "finished":
-        return "finished", end.text.strip() or "(the worker finished without a word)"
-    if end.status == "failed":
-        return (
-            "failed",
-            f"(the worker failed: {end.fault or end.text or 'unknown fault'})\n{_last_words(agent)}".strip(),
-        )
-    return "partial", f"(the worker ended early: {end.status})\n{_last_words(agent)}".strip()
+    match end.status:
+        case "finished":
+            return "finished", end.text.strip() or "(the worker finished without a word)"
+        case "failed":
+            fault = end.fault or end.text or "unknown fault"
+            return "failed", f"(the worker failed: {fault})\n{_last_words(agent)}"
+        case "cancelled":
+            return "cancelled", broken_off(agent, end.text)
+        case "out_of_time":
+            return "timed_out", broken_off(agent, end.text)
+        case _:
+            return "partial", f"(the worker ended early: {end.status})\n{_last_words(agent)}"
 
 
 def _last_words(agent: AgentState) -> str:
-    """The last text that a worker wrote, for a report that it could not write itself."""
-    for message in reversed(agent.conversation.messages):
+    """The last text that a worker wrote, for a report that it could not write itself. Only its own words count."""
+    own = agent.conversation.messages[agent.briefed_at :]
+    for message in reversed(own):
         if isinstance(message.body, Assistant) and message.body.text.strip():
             return f"Its last words:\n{message.body.text.strip()}"
     return "It had said nothing."
 
 
-def broken_off(agent: AgentState, status: DelegationEnd, why: str) -> str:
+def broken_off(agent: AgentState, why: str) -> str:
     """The report of a worker that was stopped from outside."""
     return f"(the worker was stopped: {why}. Files it was editing may be half done)\n{_last_words(agent)}"

@@ -10,6 +10,8 @@ from leadhand.core.values import Limits, Value
 Schedule = Literal["blocking", "push", "notify", "pull"]
 Guidance = Literal["minimal", "P", "I", "V", "PI", "PV", "IV", "PIV"]
 MOST_WORKERS = 20
+LEAD_SHARE = 0.25
+"""The part of a team's budget that workers cannot touch."""
 
 
 class Kind(Value, frozen=True, kw_only=True):
@@ -78,6 +80,11 @@ class Design(Value, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(names))
 
 
+def share_of(budget_usd: float, *, worker: bool) -> float:
+    """The part of a run's budget, in dollars, that may be committed when a worker (or the lead) wants to spend."""
+    return budget_usd * (1 - LEAD_SHARE) if worker else budget_usd
+
+
 def check(design: Design) -> None:
     """Raise `UsageError` for a design that cannot run."""
     for wrong, text in _faults(design):
@@ -105,6 +112,8 @@ def _faults(d: Design) -> list[tuple[bool, str]]:
         (d.budget_usd is not None and not d.budget_usd >= 0, "the budget must be 0 or more dollars, or none"),
         (d.max_output_tokens < 1, "max_output_tokens must be at least 1"),
         (d.report_chars < 200 or d.merged_chars < 200, "report caps must be at least 200 characters"),
+        (d.limits.output_chars < 200, "limits.output_chars must be at least 200"),
+        (d.retries < 0, "retries must be 0 or more"),
         (d.limits.steps < 1, "limits.steps must be at least 1"),
         (
             min(d.limits.command_s, d.limits.delegation_s, d.limits.run_s) <= 0,

@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from leadhand.core import clean
 from leadhand.core.events import CommandEnded, output_bytes
 from leadhand.core.state import Delegation, Mail
 
-_TAG = re.compile(r"<(?=\s*/?\s*leadhand-)", re.IGNORECASE)
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+# Characters that a reader does not see: a forged tag may hide in them.
+_UNSEEN = r"[\s\u00ad\u034f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]*+"
+# Possessive, so that a megabyte of blanks after a "<" takes linear time.
+_TAG = re.compile(f"[<\uff1c\ufe64](?={_UNSEEN}(?:[/\uff0f]{_UNSEEN})?+{_UNSEEN.join('leadhand')})", re.IGNORECASE)
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)|[@-Z\\^_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 def defuse(text: str) -> str:
@@ -24,8 +28,7 @@ def defuse(text: str) -> str:
 
 def plain(text: str) -> str:
     """Text of an agent without terminal codes, control characters, direction overrides, lone surrogates or frames."""
-    text = text.encode("utf-8", "replace").decode()
-    return defuse(_CONTROL.sub("", _ANSI.sub("", text)))
+    return defuse(_CONTROL.sub("", _ANSI.sub("", clean.text(text).replace("\r\n", "\n").replace("\r", "\n"))))
 
 
 def clip(text: str, limit: int, rest: str = "") -> str:
@@ -38,21 +41,39 @@ def clip(text: str, limit: int, rest: str = "") -> str:
 
 
 def report(delegation: Delegation, limit: int) -> str:
-    """One report, framed."""
-    text = clip(plain(delegation.report), limit, delegation.spill)
-    head = f'<leadhand-report worker="{delegation.worker}" delegation="{delegation.id}" status="{delegation.status}">'
-    return f"{head}\n{text}\n</leadhand-report>"
+    """One report, framed, in at most about `limit` characters."""
+    return _report(delegation, plain(delegation.report), limit)
 
 
 def merged(delegations: list[Delegation], each: int, together: int) -> str:
     """Several reports in order of completion, none over `each` characters, all within `together`."""
-    share = min(each, together // max(1, len(delegations)))
-    return "\n\n".join(report(d, share) for d in delegations)
+    texts = [plain(d.report) for d in delegations]
+    limits = shares([min(each, len(t)) for t in texts], together)
+    return "\n\n".join(_report(d, t, n) for d, t, n in zip(delegations, texts, limits, strict=True))
 
 
-def message(mail: Mail, limit: int) -> str:
-    """One message from another agent, framed."""
-    return f'<leadhand-message from="{mail.sender}">\n{clip(plain(mail.text), limit)}\n</leadhand-message>'
+def messages(mails: list[Mail], each: int, together: int) -> str:
+    """Messages from other agents in the order they were sent, capped like reports."""
+    texts = [plain(m.text) for m in mails]
+    limits = shares([min(each, len(t)) for t in texts], together)
+    return "\n\n".join(
+        f'<leadhand-message from="{m.sender}">\n{clip(t, n)}\n</leadhand-message>'
+        for m, t, n in zip(mails, texts, limits, strict=True)
+    )
+
+
+def shares(wanted: list[int], together: int) -> list[int]:
+    """How much of `together` each gets: what it wants, or the same as all others that want more than there is."""
+    limits, left = [0] * len(wanted), together
+    for done, i in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
+        limits[i] = min(wanted[i], left // (len(wanted) - done))
+        left -= limits[i]
+    return limits
+
+
+def _report(delegation: Delegation, text: str, limit: int) -> str:
+    head = f'<leadhand-report worker="{delegation.worker}" delegation="{delegation.id}" status="{delegation.status}">'
+    return f"{head}\n{clip(text, limit, delegation.spill)}\n</leadhand-report>"
 
 
 class CommandText(NamedTuple):

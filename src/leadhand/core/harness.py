@@ -20,12 +20,16 @@ from leadhand.core.values import Body, Value
 
 
 class Prompts(Value, frozen=True, kw_only=True):
-    """The wording of a run, as text. `digests` names the files it came from by their content."""
+    """The wording of a run, as text. `digests` names the files it came from by their content.
+
+    `role` is what a forked worker is told of its part: it has the lead's system prompt, not the workers'.
+    """
 
     lead: str
     worker: str
     assignment: str
     task: str
+    role: str = ""
     digests: dict[str, str] = {}
 
 
@@ -68,10 +72,12 @@ class Harness:
         self.record(agent.name, event)
         return message
 
-    def root(self, role: Role, model: str, reasoning: str, role_text: str = "") -> Root:
+    def key_of(self, agent: str) -> str:
+        """The cache key of an agent: stable over the run, and over its sessions."""
+        return f"{self.cache_key}-{agent}"
+
+    def root(self, role: Role, model: str, reasoning: str) -> Root:
         """The root of a conversation: system prompt, tools, and the settings that a model can feel."""
         system = self.prompts.worker if role == "worker" else self.prompts.lead
-        if role_text:
-            system = f"{system.rstrip()}\n\n{role_text.strip()}\n"
         settings = {"model": model, "reasoning": reasoning, "max_output_tokens": self.design.max_output_tokens}
         return Root(system=system, tools=specs(self.design, role), settings=settings)

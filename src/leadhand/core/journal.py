@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from leadhand.core.clean import encoded
 from leadhand.core.errors import JournalError
 from leadhand.core.events import FORMAT, AnyEvent, Entry, Recovered, SessionStarted
 
@@ -40,6 +41,7 @@ class Journal:
             raise JournalError(f"{path} is in use: another process is working on this run") from None
         self.seq = 0
         self.session = 0
+        self._broken = ""
 
     def open_session(self, version: str) -> list[Entry]:
         """Read what is there, cut a torn last line, start a session; the entries that were already recorded."""
@@ -69,17 +71,29 @@ class Journal:
             agent=agent,
             event=event,
         )
-        line = _encode(entry) + b"\n"
         try:
-            written = os.write(self._fd, line)
-        except OSError as error:
-            raise JournalError(f"cannot write journal {self.path}: {error.strerror}") from error
-        if written != len(line):
-            raise JournalError(f"cannot write journal {self.path}: disk full ({written} of {len(line)} bytes)")
+            line = _encode(entry)
+        except UnicodeEncodeError:
+            entry, line = encoded(entry, Entry)
+        self._write(line + b"\n")
         self.seq += 1
         for subscriber in self._subscribers:
             subscriber(entry)
         return entry
+
+    def _write(self, line: bytes) -> None:
+        """One write(2). After one that failed there is no other: a later line would hide the torn one."""
+        if self._broken:
+            raise JournalError(self._broken)
+        try:
+            written = os.write(self._fd, line)
+        except OSError as error:
+            self._broken = f"cannot write journal {self.path}: {error.strerror}"
+        else:
+            if written == len(line):
+                return
+            self._broken = f"cannot write journal {self.path}: disk full ({written} of {len(line)} bytes)"
+        raise JournalError(self._broken)
 
     def sync(self) -> None:
         """Force the file to disk. Blocks: call it off the event loop."""

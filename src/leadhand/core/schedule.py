@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from leadhand.core import framing
 from leadhand.core.design import Design
+from leadhand.core.events import ToolEnded
 from leadhand.core.state import Delegation, State
 
 
@@ -39,7 +40,8 @@ def due(state: State, design: Design, agent: str, already: frozenset[str] = froz
             announces = tuple(d.id for d in new)
             parts.extend(f"[{notice(d)}; call read_report to read it]" for d in new)
     inbox = state.inbox(agent)
-    parts.extend(framing.message(m, design.report_chars) for m in inbox)
+    if inbox:
+        parts.append(framing.messages(inbox, design.report_chars, design.merged_chars))
     return Push("\n\n".join(parts), delivers, announces, tuple(m.id for m in inbox))
 
 
@@ -48,8 +50,12 @@ def notice(delegation: Delegation) -> str:
 
 
 def pending(state: State, design: Design, agent: str) -> bool:
-    """Whether a `wait` returns at once: something has arrived that the lead has not been told of."""
-    ended = state.undelivered()
+    """Whether a `wait` returns at once: something has arrived that the lead has not been told of.
+
+    What an earlier call of the same turn has read counts as told.
+    """
+    read = {d for r in state.agents[agent].results.values() if isinstance(r, ToolEnded) for d in r.delivers}
+    ended = [d for d in state.undelivered() if d.id not in read]
     if design.schedule == "notify":
         ended = [d for d in ended if not d.announced]
     return bool(ended) or bool(state.inbox(agent))

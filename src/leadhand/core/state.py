@@ -15,6 +15,7 @@ from leadhand.core.events import (
     AgentStarted,
     AttemptReplied,
     AttemptStarted,
+    CallRejected,
     CommandEnded,
     DelegationEnd,
     DelegationEnded,
@@ -33,7 +34,11 @@ from leadhand.core.values import Price
 
 @dataclass(slots=True)
 class AgentState:
-    """One agent as the journal tells it. `steps` counts its own billed replies, over all its delegations."""
+    """One agent as the journal tells it. `steps` counts its own billed replies, over all its delegations.
+
+    `briefed_at` is how long the conversation was when the latest assignment entered it; `asked` is the head of the
+    latest prompt that was replied to, and its tokens. `rejected` holds the turn's calls that were refused.
+    """
 
     name: str
     role: Role
@@ -45,6 +50,9 @@ class AgentState:
     ended: AgentEnded | None = None
     started: set[str] = field(default_factory=set)
     results: dict[str, ToolEnded | CommandEnded] = field(default_factory=dict)
+    rejected: set[str] = field(default_factory=set)
+    briefed_at: int = 0
+    asked: tuple[str, int] = ("", 0)
     known_tokens: int = 0
     known_size: int = 0
 
@@ -57,13 +65,18 @@ class AgentState:
 
 @dataclass(slots=True)
 class Delegation:
-    """One accepted `delegate_agent` call. `status` is None while it runs."""
+    """One accepted `delegate_agent` call. `status` is None while it runs.
+
+    `conventions` are those in force when it was given; `since` is the run's active time then, in seconds.
+    """
 
     id: str
     worker: str
     call: str
     assignment: str
     resumed: bool
+    conventions: str = ""
+    since: float = 0.0
     status: DelegationEnd | None = None
     report: str = ""
     spill: str = ""
@@ -91,6 +104,7 @@ class State:
         self.finished_order: list[str] = []
         self.mail: dict[str, Mail] = {}
         self.mail_calls: dict[str, str] = {}
+        self._inbox: dict[str, list[Mail]] = {}
         self.attempts = 0
         self.conventions = ""
         self.run_ended: RunEnded | None = None
@@ -109,7 +123,8 @@ class State:
         return [d for d in map(self.delegations.__getitem__, self.finished_order) if not d.delivered]
 
     def inbox(self, agent: str) -> list[Mail]:
-        return [m for m in self.mail.values() if m.to == agent and not m.delivered]
+        """Mail that an agent has not been given, in the order it was sent."""
+        return list(self._inbox.get(agent, ()))
 
     def workers(self) -> list[AgentState]:
         return [a for a in self.agents.values() if a.role == "worker"]
@@ -132,20 +147,23 @@ class State:
                     self.delegations[delegation].delivered = True
                 for delegation in e.announces:
                     self.delegations[delegation].announced = True
-                for mail in e.mail:
-                    self.mail[mail].delivered = True
+                self._read_mail(entry.agent, e.mail)
                 if e.assigns:
                     self.delegations[e.assigns].briefed = True
+                    agent.briefed_at = len(agent.conversation.messages)
             case AttemptStarted() as e:
                 self.attempts = max(self.attempts, e.attempt)
             case AttemptReplied() as e if agent is not None:
                 self._append(agent, e.message)
                 agent.steps += 1
+                agent.asked = (e.message.parent, e.usage.prompt)
                 agent.known_tokens, agent.known_size = e.usage.prompt + e.usage.output, agent.conversation.size
             case ToolStarted() as e if agent is not None:
                 agent.started.add(e.call)
             case (ToolEnded() | CommandEnded()) as e if agent is not None:
                 agent.results[e.call] = e
+            case CallRejected() as e if agent is not None:
+                agent.rejected.add(e.call)
             case AgentEnded() as e if agent is not None:
                 agent.ended = e
             case DelegationStarted() as e:
@@ -157,6 +175,7 @@ class State:
             case MailSent() as e:
                 self.mail[e.mail] = Mail(id=e.mail, sender=entry.agent, to=e.to, text=e.text)
                 self.mail_calls[e.call] = e.mail
+                self._inbox.setdefault(e.to, []).append(self.mail[e.mail])
             case RunEnded() as e:
                 self.run_ended = e
 
@@ -170,7 +189,7 @@ class State:
         if e.root is not None:
             self._roots[e.root_id] = e.root
         inherited = self._prefix(e.at) if e.at else []
-        self.agents[name] = AgentState(
+        agent = self.agents[name] = AgentState(
             name=name,
             role=e.role,
             model=e.model,
@@ -178,6 +197,16 @@ class State:
             worker_kind=e.worker_kind,
             conversation=Conversation(self._roots[e.root_id], inherited),
         )
+        # A forked worker's prompt is one that the lead was billed for: its tokens are known.
+        known = [a.asked[1] for a in self.agents.values() if e.at and a.asked[0] == e.at]
+        if known:
+            agent.known_tokens, agent.known_size = known[0], agent.conversation.size
+
+    def _read_mail(self, agent: str, read: tuple[str, ...]) -> None:
+        for mail in read:
+            self.mail[mail].delivered = True
+        if read:
+            self._inbox[agent] = [m for m in self._inbox.get(agent, ()) if not m.delivered]
 
     def _prefix(self, head: str) -> list[Message]:
         """The messages of whichever conversation holds `head`, up to it."""
@@ -193,13 +222,20 @@ class State:
         agent.conversation.append(message)
         agent.started.clear()
         agent.results.clear()
+        agent.rejected.clear()
 
     def _delegation_started(self, e: DelegationStarted) -> None:
-        self.delegations[e.delegation] = Delegation(
-            id=e.delegation, worker=e.worker, call=e.call, assignment=e.assignment, resumed=e.resumed
-        )
         if e.conventions:
             self.conventions = e.conventions
+        self.delegations[e.delegation] = Delegation(
+            id=e.delegation,
+            worker=e.worker,
+            call=e.call,
+            assignment=e.assignment,
+            resumed=e.resumed,
+            conventions=self.conventions,
+            since=self.active_s,
+        )
         if e.worker in self.agents:
             self.agents[e.worker].ended = None
 

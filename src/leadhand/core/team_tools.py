@@ -16,15 +16,15 @@ from leadhand.core.state import Delegation
 from leadhand.core.tools import Arguments, CancelWorker, Delegate, ReadReport, SendMessage, Wait
 
 if TYPE_CHECKING:
-    from leadhand.core.team import Team
+    from leadhand.core.crew import Crew
 
 
 class TeamTools:
     """Carries out team tools. Each handler looks first whether the journal already knows the call's effect."""
 
-    def __init__(self, team: Team) -> None:
-        self._team = team
-        self._h = team.h
+    def __init__(self, crew: Crew) -> None:
+        self._crew = crew
+        self._h = crew.h
 
     def of(self, agent: str) -> Mapping[str, TeamTool]:
         """The handlers as one agent calls them. Which of them it may call is in its tool definitions."""
@@ -48,7 +48,7 @@ class TeamTools:
         started = next((d for d in state.delegations.values() if d.call == key), None)
         if started is None:
             choice = rules.choose(state, self._h.design, arguments)
-            started = self._team.delegate(key, choice, arguments.assignment, arguments.conventions or "")
+            started = self._crew.delegate(key, choice, arguments.assignment, arguments.conventions or "")
         if self._h.design.schedule == "blocking":
             return lambda: self._report_of(started)
         again = " goes on with" if started.resumed else " works on"
@@ -61,7 +61,7 @@ class TeamTools:
     async def wait(self, key: str, arguments: Arguments) -> Outcome | Later:
         """`any`: until something is pending; `all`: until no worker runs. A message ends both."""
         assert isinstance(arguments, Wait)
-        state, design, lead = self._h.state, self._h.design, self._team.head
+        state, design, lead = self._h.state, self._h.design, self._crew.head
 
         def over() -> bool:
             if not state.running() or state.inbox(lead):
@@ -87,12 +87,15 @@ class TeamTools:
         return Outcome(schedule.roster(self._h.state, self._h.design))
 
     async def cancel_worker(self, key: str, arguments: Arguments) -> Outcome | Later:
+        """Stop a worker. Asking for one that is stopped already gives the same answer, also after a resume."""
         assert isinstance(arguments, CancelWorker)
-        running = self._h.state.running(arguments.worker)
-        if not arguments.worker or not running:
+        own = [d for d in self._h.state.delegations.values() if d.worker == arguments.worker]
+        last = own[-1] if own else None
+        if last is None or last.status not in (None, "cancelled", "abandoned"):
             raise Rejected(f"{arguments.worker[:40]!r} is not a running worker; {schedule.overview(self._h.state)}")
-        await self._team.cancel(running[0], "the lead cancelled it")
-        return Outcome(f"{running[0].id} of {running[0].worker} {running[0].status}")
+        if last.status is None:
+            await self._crew.cancel([last], "the lead cancelled it")
+        return Outcome(f"{last.id} of {last.worker} {last.status}")
 
     def _send(self, sender: str, key: str, arguments: SendMessage) -> Outcome:
         state = self._h.state
@@ -101,10 +104,12 @@ class TeamTools:
                 raise Rejected("the message is empty")
             if arguments.to == sender:
                 raise Rejected("that is yourself")
+            if arguments.to in rules.unused(state, self._h.design):
+                raise Rejected(f"{arguments.to} has no assignment yet and reads no messages")
             if arguments.to not in state.agents:
                 agents = ", ".join(a for a in state.agents if a != sender)
                 raise Rejected(f"there is no agent {arguments.to[:40]!r}; agents: {agents}")
-            if arguments.to != self._team.head and not state.running(arguments.to):
+            if arguments.to != self._crew.head and not state.running(arguments.to):
                 raise Rejected(f"{arguments.to} has finished its work and reads no messages")
             mail = MailSent(mail=f"m{len(state.mail) + 1}", to=arguments.to, text=arguments.text, call=key)
             self._h.record(sender, mail)

@@ -5,10 +5,13 @@ Definitions depend on the design alone and are byte-stable over a run, so that p
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 import msgspec
 
+from leadhand.core import clean
+from leadhand.core.clean import plain_data
 from leadhand.core.design import Design
 from leadhand.core.events import Role
 from leadhand.core.values import ToolCall, ToolSpec, Value
@@ -80,6 +83,9 @@ _ARRIVES = {
 }
 
 
+_UNREADABLE = "the arguments of {tool} cannot be read: {error}. Send one JSON object."
+
+
 class BadCall(Exception):
     """A call that cannot be read; the text tells the model what to change."""
 
@@ -101,13 +107,25 @@ def specs(design: Design, role: Role) -> tuple[ToolSpec, ...]:
 
 
 def parse(call: ToolCall, allowed: tuple[str, ...]) -> Arguments:
-    """The arguments of a call; raises `BadCall` for an unknown tool, broken JSON or arguments that do not fit."""
+    """The arguments of a call. Raises `BadCall` for an unknown tool, broken JSON or arguments that do not fit."""
     if call.name not in allowed:
         raise BadCall(f"there is no tool {call.name[:80]!r}; the tools are {', '.join(allowed)}")
+    kind = ARGUMENTS[call.name]
     try:
-        return msgspec.json.decode(call.arguments or "{}", type=ARGUMENTS[call.name], strict=False)
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        raise BadCall(f"the arguments of {call.name} cannot be read: {error}. Send one JSON object.") from None
+        return msgspec.json.decode(call.arguments or "{}", type=kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadCall(_UNREADABLE.format(tool=call.name, error=error)) from None
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return _leniently(call, kind)
+
+
+def _leniently(call: ToolCall, kind: type[Arguments]) -> Arguments:
+    """What models get almost right: line breaks and tabs inside strings, half a surrogate pair."""
+    try:
+        loose = plain_data(json.loads(call.arguments, strict=False))
+        return msgspec.convert(loose, type=kind, strict=False)
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        raise BadCall(_UNREADABLE.format(tool=call.name, error=clean.text(str(error)))) from None
 
 
 def _object(required: tuple[str, ...], **properties: dict[str, Any]) -> dict[str, Any]:

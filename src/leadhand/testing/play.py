@@ -11,7 +11,7 @@ import anyio
 
 from leadhand.core.attempts import Unlimited
 from leadhand.core.design import Design, check
-from leadhand.core.events import AttemptFailed, Entry, RunStarted
+from leadhand.core.events import Entry, RunStarted
 from leadhand.core.harness import End, Harness, Prompts
 from leadhand.core.journal import Journal, read_journal
 from leadhand.core.ports import Limiter, Model, Sandbox
@@ -45,15 +45,22 @@ async def play(
     limiter: Limiter | None = None,
     prompts: Prompts = PROMPTS,
     seed: int = 0,
+    leftovers: int = 0,
+    stop_after_s: float | None = None,
 ) -> Played:
-    """Run (or, where `folder` already holds a journal, resume) a team to its end."""
+    """Run (or, where `folder` already holds a journal, resume) a team to its end.
+
+    A resumed run gets the sandbox and the model that it is given: hand in the same objects to go on with them.
+    `leftovers` processes are said to have been killed before; `stop_after_s` is when the user stops the run.
+    """
     check(design)
     model: Model = ScriptedModel(scripts) if isinstance(scripts, Mapping) else scripts
     path = folder / "journal.jsonl"
     journal = Journal(path, anyio.current_time)
     try:
         state = State(dict.fromkeys(design.models, FREE) if prices is None else prices)
-        for entry in journal.open_session("test"):
+        recorded = journal.open_session("test")
+        for entry in recorded:
             state.apply(entry)
         journal.subscribe(state.apply)
         harness = Harness(
@@ -67,16 +74,24 @@ async def play(
             cache_key="test",
             random=Random(seed),
         )
-        if journal.seq == 0:
+        if not recorded:
             journal.append("", RunStarted(digest="test", version="test"))
-        settle_cut(harness)
-        end = await Team(harness).run()
+        end = await _run(Team(harness, leftovers), stop_after_s)
     finally:
         journal.close()
     return Played(end, read_journal(path), state, model)
 
 
-def settle_cut(harness: Harness) -> None:
-    """Record what a killed session left in flight: those attempts may have been billed."""
-    for attempt, held in list(harness.state.ledger.open.items()):
-        harness.record(held.agent, AttemptFailed(attempt=attempt, fault="cut", error="killed", maybe_billed=True))
+async def _run(team: Team, stop_after_s: float | None) -> End:
+    if stop_after_s is None:
+        return await team.run()
+
+    async def stop() -> None:
+        await anyio.sleep(stop_after_s)
+        team.stop()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(stop)
+        end = await team.run()
+        group.cancel_scope.cancel()
+    return end
