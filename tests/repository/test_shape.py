@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -35,10 +35,10 @@ def test_a_function_fits_on_a_page(file: Path) -> None:
 
 def test_core_needs_only_the_standard_library_anyio_and_msgspec() -> None:
     foreign = {
-        (str(file.relative_to(SOURCE)), name)
+        (str(file.relative_to(SOURCE)), origin)
         for file in CORE
-        for name in imported(tree(file), module_name(file))
-        if name.partition(".")[0] not in CORE_MAY_IMPORT
+        for origin, _ in imported(tree(file), module_name(file))
+        if origin.partition(".")[0] not in CORE_MAY_IMPORT
     }
     assert foreign == set()
 
@@ -52,7 +52,8 @@ def test_the_checks_see_what_they_look_for() -> None:
     long = "def f():\n" + "    pass\n" * MOST_LINES_OF_A_FUNCTION
     assert too_long(ast.parse(long)) == {"f": MOST_LINES_OF_A_FUNCTION + 1}
     text = "import a.b\nfrom . import c\nfrom ..d import e\ndef f():\n    from g import h"
-    assert set(imported(ast.parse(text), "p.q.r")) == {"a.b", "p.q", "p.q.c", "p.d", "p.d.e", "g", "g.h"}
+    assert set(imported(ast.parse(text), "p.q.r")) == {("a.b", ""), ("p.q", "c"), ("p.d", "e"), ("g", "h")}
+    assert needed(ast.parse(text), "p.q.r", {"p.q", "p.q.c", "p.d", "g.h", "x"}) == {"p.q.c", "p.d", "g.h"}
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) != []
 
 
@@ -65,25 +66,30 @@ def too_long(module: ast.Module) -> dict[str, int]:
     return {name: lines for name, lines in lengths.items() if lines > MOST_LINES_OF_A_FUNCTION}
 
 
-def imported(module: ast.Module, name: str) -> Iterator[str]:
-    """The absolute names that `module` imports; `name` is the module's own (of a package: with `.__init__`)."""
+def imported(module: ast.Module, name: str) -> Iterator[tuple[str, str]]:
+    """What `module` imports: (absolute module, "") or (absolute module, member); `name` is the module's own."""
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(name.split(".")[: -node.level]) if node.level else ""
             origin = ".".join(part for part in (base, node.module) if part)
-            yield origin
-            yield from (f"{origin}.{alias.name}" for alias in node.names)
+            yield from ((origin, alias.name) for alias in node.names)
 
 
 def import_graph(files: list[Path]) -> dict[str, set[str]]:
     """Module to the modules that it imports. A package's `__init__` stands under the package's name."""
     names = {module_name(file).removesuffix(".__init__"): file for file in files}
-    return {
-        name: {target for target in imported(tree(file), module_name(file)) if target in names and target != name}
-        for name, file in names.items()
-    }
+    return {name: needed(tree(file), module_name(file), names.keys()) - {name} for name, file in names.items()}
+
+
+def needed(module: ast.Module, name: str, ours: Collection[str]) -> set[str]:
+    """Which of our modules `module` imports: of `from package import module` that module, not the package."""
+    found = set()
+    for origin, member in imported(module, name):
+        submodule = f"{origin}.{member}"
+        found.add(submodule if submodule in ours else origin)
+    return found & set(ours)
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
