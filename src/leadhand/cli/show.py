@@ -10,6 +10,8 @@ from leadhand.analysis.summary import AgentLine, DelegationLine, Summary
 from leadhand.cli import text
 from leadhand.runs.spec import RunFile
 
+BAR = 28
+PARTS = {"model": "cyan", "tools": "yellow", "limits": "red", "waiting": "bright_black", "harness": "magenta"}
 STYLE = {"finished": "green", "running": "cyan", "cancelled": "yellow", "infrastructure": "red"}
 
 
@@ -128,18 +130,26 @@ def _bar(d: DelegationLine, whole: float, width: int) -> Text:
 
 
 def wall_clock(s: Summary) -> Table:
-    """Where each agent's time went."""
+    """Where each agent's time went: the parts add up to the time it was at work."""
     table = _table("Wall-clock")
-    for name in ("agent", "model", "commands", "rate limits and retries", "waiting for workers", "ended"):
-        table.add_column(name, justify="left" if name in ("agent", "ended") else "right")
+    table.add_column("agent", no_wrap=True)
+    for name, style in PARTS.items():
+        table.add_column(Text(name, style=style), justify="right", no_wrap=True)
+    table.add_column("at work", justify="right", no_wrap=True)
+    table.add_column("", width=BAR, no_wrap=True)
+    table.add_column("ended", no_wrap=True)
+    longest = max((sum(_parts(a)) for a in s.agents), default=0.0) or 1.0
     for a in s.agents:
-        table.add_row(a.name, *_seconds(a), a.status or "running")
+        parts = _parts(a)
+        line = Text()
+        for part, style in zip(parts, PARTS.values(), strict=True):
+            line.append("▇" * round(part / longest * BAR), style=style)
+        table.add_row(a.name, *(text.seconds(p) for p in parts), text.seconds(sum(parts)), line, a.status or "running")
     return table
 
 
-def _seconds(a: AgentLine) -> tuple[str, str, str, str]:
-    idle = text.seconds(a.idle_s) if a.role == "lead" else ""
-    return text.seconds(a.model_s), text.seconds(a.tool_s), text.seconds(a.limited_s), idle
+def _parts(a: AgentLine) -> tuple[float, float, float, float, float]:
+    return a.model_s, a.tool_s, a.limited_s, a.idle_s, a.other_s
 
 
 def notes(s: Summary) -> Text:
