@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MACHINE = [
     "/" + "work/",
     "/" + r"home/\w+/",
-    "/root/" + r"\.(pyenv|cache|config)",
+    "/root/" + r"\.(pyenv|cache)",
     "/" + "opt/(pypi|wheels)",
     "files" + r"\.pythonhosted",
     "pypi" + r"\.org",
@@ -58,7 +58,7 @@ def test_no_tracked_file_is_large() -> None:
 def test_the_lock_holds_a_hash_for_everything() -> None:
     entries = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text().strip())
     assert [entry.partition(" ")[0] for entry in entries if "--hash=sha256:" not in entry] == []
-    assert len(entries) == len(locked())
+    assert len(entries) == sum(map(len, locked().values()))
 
 
 def test_the_lock_satisfies_what_the_project_asks_for() -> None:
@@ -71,10 +71,13 @@ def unwanted(content: bytes) -> list[str]:
     return [match.group() for match in UNWANTED.finditer(content.decode(errors="replace"))]
 
 
-def locked() -> dict[str, str]:
-    """Canonical name to pinned version."""
-    pins = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
-    return {canonicalize_name(name): version for name, version in pins}
+def locked() -> dict[str, set[str]]:
+    """Canonical name to pinned versions: more than one where another Python needs another version."""
+    pins: dict[str, set[str]] = {}
+    text = (ROOT / "requirements.lock").read_text()
+    for name, version in re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", text, re.MULTILINE):
+        pins.setdefault(canonicalize_name(name), set()).add(version)
+    return pins
 
 
 def asked_for() -> list[Requirement]:
@@ -87,6 +90,6 @@ def asked_for() -> list[Requirement]:
     return [asked for line in lines if (asked := Requirement(line)).name != project["name"]]
 
 
-def met(asked: Requirement, pins: dict[str, str]) -> bool:
-    version = pins.get(canonicalize_name(asked.name))
-    return version is not None and asked.specifier.contains(version, prereleases=True)
+def met(asked: Requirement, pins: dict[str, set[str]]) -> bool:
+    versions = pins.get(canonicalize_name(asked.name), set())
+    return bool(versions) and all(asked.specifier.contains(version, prereleases=True) for version in versions)
