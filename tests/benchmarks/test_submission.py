@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from leadhand.benchmarks import submission
 from leadhand.benchmarks.submission import BadSubmission, unpack
+from leadhand.core.chain import canonical
 from leadhand.core.errors import GradingError
 
 Entry = tuple[str, bytes, str]  # name, type, link target or content
-FILE, LINK, HARD, FOLDER = tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE
+FILE, LINK, HARD, FOLDER, FIFO = tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE
 
 
 def archive(path: Path, entries: list[Entry], mode: int = 0o644) -> Path:
@@ -74,7 +75,7 @@ def test_files_folders_and_inner_links_come_out_as_they_went_in(unpacked: Unpack
         [("d", FOLDER, ""), ("d/out", LINK, "../../x")],
         [("out", HARD, "/etc/passwd")],
         [("out", HARD, "../../etc/passwd")],
-        [("pipe", tarfile.FIFOTYPE, "")],
+        [("pipe", FIFO, "")],
         [("device", tarfile.CHRTYPE, "")],
         [("device", tarfile.BLKTYPE, "")],
     ],
@@ -118,6 +119,16 @@ def test_a_copy_of_the_reference_is_left_out_under_any_name(tmp_path: Path) -> N
     left_out = unpack(path, tmp_path / "w", forbidden=[hashlib.sha256(b"reference").hexdigest()])
     assert left_out == ("a/b",)
     assert not (tmp_path / "w" / "a" / "b").exists()
+
+
+def test_names_that_cannot_be_written_here_are_left_out_and_can_be_stored(unpacked: Unpacked) -> None:
+    """A team can nest folders beyond what one path may name: no way to make the grading fail."""
+    deep = "/".join(["d" * 200] * 30)
+    _, left_out = unpacked(
+        [(deep, FILE, "x"), ("n" * 300, FILE, "x"), (deep, LINK, "x"), ("l", LINK, "t" * 5000), ("b\udcff", FIFO, "")]
+    )
+    assert left_out == (deep, "n" * 300, deep, "b\\xff", "l")
+    assert canonical(left_out)
 
 
 def test_setuid_and_strange_modes_are_dropped(tmp_path: Path) -> None:

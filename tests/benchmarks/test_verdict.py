@@ -47,6 +47,7 @@ def test_counts_may_be_left_out_and_a_long_output_is_read_from_its_end() -> None
         printed(b'{"reward": 1, "passed": 3.5}'),
         printed(b'{"reward": 1, "passed": -1}'),
         printed(b'{"reward": 1, "passed": 4, "total": 3}'),
+        printed(b'{"reward": 1, "x": "\\ud800"}'),
         printed(b'\xff{"reward": 1}'),
         printed(b'{"reward": 1, "x": "\xff"}'),
     ],

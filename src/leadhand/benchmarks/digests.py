@@ -19,9 +19,14 @@ def content(path: str) -> list[list[Any]]:
     return sorted(_entry(p, p.relative_to(root).as_posix()) for p in found)
 
 
+def _text(name: str) -> str:
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
 def _entry(path: Path, name: str) -> list[Any]:
+    name = _text(name)
     if path.is_symlink():
-        return [name, "link", False, os.readlink(path)]
+        return [name, "link", False, _text(os.readlink(path))]
     if path.is_dir():
         return [name, "folder", False, ""]
     return [name, "file", os.access(path, os.X_OK), digest(path.read_bytes())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -16,6 +17,7 @@ from leadhand.core.errors import GradingError
 MAX_BYTES = 2 << 30
 MAX_ENTRIES = 200_000
 CHUNK = 1 << 20
+IMPOSSIBLE = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENOENT)
 
 
 class BadSubmission(Exception):
@@ -55,10 +57,19 @@ class _Unpacking:
         for count, member in enumerate(tar):
             if count >= MAX_ENTRIES:
                 raise BadSubmission(f"the submission has more than {MAX_ENTRIES} entries")
-            if not self._take(tar, member):
+            if not self._takes(tar, member):
                 self.left_out.append(member.name)
         self._make_links()
-        return tuple(self.left_out)
+        return tuple(printable(name) for name in self.left_out)
+
+    def _takes(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
+        """Take a member; what its own name makes impossible here is left out, as a team can make such names."""
+        try:
+            return self._take(tar, member)
+        except OSError as error:
+            if error.errno in IMPOSSIBLE:
+                return False
+            raise
 
     def _take(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
         path = self._inside(member.name)
@@ -130,12 +141,23 @@ class _Unpacking:
         if path.is_dir() or path.exists() or os.path.isabs(target):
             self.left_out.append(path.relative_to(self.root).as_posix())
             return False
-        path.symlink_to(target)
+        try:
+            path.symlink_to(target)
+        except OSError as error:
+            if error.errno not in IMPOSSIBLE:
+                raise
+            self.left_out.append(path.relative_to(self.root).as_posix())
+            return False
         return True
 
     def _leads_inside(self, path: Path) -> bool:
         root = os.path.realpath(self.root)
         return os.path.commonpath([root, os.path.realpath(path)]) == root
+
+
+def printable(name: str) -> str:
+    """A file name as text that can be stored: bytes that are not UTF-8 are shown as escapes."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def sha256_of(path: Path) -> str:
