@@ -1,7 +1,10 @@
 # The commands of this project. The first `make` installs what is needed, into .venv and .tools and nowhere else.
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALLED := .venv/.installed
+# Stamps: what running needs is installed; what tests and checks need is installed too.
+RUN := .venv/.run
+DEV := .venv/.dev
+COMPILE := .tools/uv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate $(ARGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format bench lock clean
@@ -9,33 +12,37 @@ INSTALLED := .venv/.installed
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-demo: $(INSTALLED) ## a rehearsed team builds a real program in a real sandbox, and is graded (no key needed)
+demo: $(RUN) ## a rehearsed team builds a real program in a real sandbox, and is graded (no key needed)
 	$(BIN)/leadhand demo
 
-test: $(INSTALLED) ## all tests; ARGS="-k journal -x" goes to pytest
+test: $(DEV) ## all tests; ARGS="-k journal -x" goes to pytest
 	$(BIN)/python -m pytest $(ARGS)
 
-check: $(INSTALLED) ## format, lint, types, import directions
+check: $(DEV) ## format, lint, types, import directions
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(INSTALLED) ## rewrite the files as `make check` wants them
+format: $(DEV) ## rewrite the files as `make check` wants them
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(INSTALLED) ## our costs per step beside a bare loop's, on this machine
+bench: $(DEV) ## our costs per step beside a bare loop's, on this machine
 	$(BIN)/python -m benchmarks
 
-lock: $(INSTALLED) ## resolve the dependencies of pyproject.toml anew; ARGS=--upgrade for newer versions
-	.tools/uv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
-	  --all-extras --group dev pyproject.toml --output-file requirements.lock $(ARGS)
+lock: $(DEV) ## resolve the dependencies of pyproject.toml anew; ARGS=--upgrade for newer versions
+	$(COMPILE) --extra bwrap --group build pyproject.toml --output-file requirements.lock
+	$(COMPILE) --all-extras --group dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
 
 clean: ## remove what `make` made, but not your runs
 	rm -rf .venv .tools build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests scripts benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
-$(INSTALLED): scripts/bootstrap.py scripts/uv.lock.txt requirements.lock pyproject.toml
-	$(PYTHON) scripts/bootstrap.py
+$(RUN): scripts/bootstrap.py scripts/uv.lock.txt requirements.lock pyproject.toml
+	$(PYTHON) scripts/bootstrap.py run
 	@touch $@
+
+$(DEV): scripts/bootstrap.py scripts/uv.lock.txt requirements-dev.lock pyproject.toml
+	$(PYTHON) scripts/bootstrap.py dev
+	@touch $(RUN) $@

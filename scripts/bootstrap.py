@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Make `.venv` as `requirements.lock` says, with nothing but python3 (on Debian and Ubuntu: without pip and venv).
+"""Make `.venv` as the lock says, with nothing but python3 (on Debian and Ubuntu: without pip and venv).
+
+    bootstrap.py        what running needs: requirements.lock
+    bootstrap.py dev    what tests and checks need: requirements-dev.lock, a superset
 
     some pip  ->  uv, by hash, in .tools/  ->  .venv, by hash  ->  this project, editable
 
@@ -21,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools"
 UV_PINS = ROOT / "scripts" / "uv.lock.txt"
-LOCK = ROOT / "requirements.lock"
+LOCKS = {"run": ROOT / "requirements.lock", "dev": ROOT / "requirements-dev.lock"}
 VENV = ROOT / ".venv"
 DEBIAN_WHEELS = "usr/share/python-wheels/pip-*.whl"
 SYSTEM_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -39,16 +42,17 @@ runpy.run_module("pip", run_name="__main__", alter_sys=True)
 """
 
 
-def main() -> None:
+def main(purpose: str = "run") -> None:
     check_python()
+    lock = LOCKS[purpose]
     env = environment()
     uv = installed_uv(env)
     if not (VENV / "bin" / "python").exists():
         run([uv, "venv", "--quiet", "--python", sys.executable, VENV], env)
     install = {**env, "VIRTUAL_ENV": str(VENV)}
-    if not same(VENV / LOCK.name, LOCK):
-        run([uv, "pip", "sync", "--quiet", "--require-hashes", LOCK], install)
-        shutil.copyfile(LOCK, VENV / LOCK.name)
+    if not same(VENV / lock.name, lock):
+        run([uv, "pip", "install", "--quiet", "--require-hashes", "--requirement", lock], install)
+        shutil.copyfile(lock, VENV / lock.name)
     # The build backend is in the lock, so that this needs no network.
     run([uv, "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", ROOT], install)
 
@@ -157,4 +161,4 @@ def stop(what: str, remedy: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -13,6 +13,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
+DEVELOPMENT = "requirements-dev.lock"
+LOCKS = ("requirements.lock", DEVELOPMENT)
 
 # Built from pieces, so that this file does not mention them either.
 MACHINE = [
@@ -55,37 +57,44 @@ def test_no_tracked_file_is_large() -> None:
     assert [str(path.relative_to(ROOT)) for path in tracked() if path.stat().st_size > 2_000_000] == []
 
 
-def test_the_lock_holds_a_hash_for_everything() -> None:
-    entries = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text().strip())
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_holds_a_hash_for_everything(lock: str) -> None:
+    entries = re.split(r"\n(?=\S)", (ROOT / lock).read_text().strip())
     assert [entry.partition(" ")[0] for entry in entries if "--hash=sha256:" not in entry] == []
-    assert len(entries) == sum(map(len, locked().values()))
+    assert len(entries) == sum(map(len, locked(lock).values()))
 
 
-def test_the_lock_satisfies_what_the_project_asks_for() -> None:
-    pins = locked()
-    unmet = [str(asked) for asked in asked_for() if not met(asked, pins)]
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_satisfies_what_the_project_asks_for(lock: str) -> None:
+    pins = locked(lock)
+    unmet = [str(asked) for asked in asked_for(development=lock == DEVELOPMENT) if not met(asked, pins)]
     assert unmet == [], "run `make lock`"
+
+
+def test_both_locks_agree() -> None:
+    running, development = (locked(lock) for lock in LOCKS)
+    assert {name: development.get(name) for name in running} == running
 
 
 def unwanted(content: bytes) -> list[str]:
     return [match.group() for match in UNWANTED.finditer(content.decode(errors="replace"))]
 
 
-def locked() -> dict[str, set[str]]:
+def locked(lock: str) -> dict[str, set[str]]:
     """Canonical name to pinned versions: more than one where another Python needs another version."""
     pins: dict[str, set[str]] = {}
-    text = (ROOT / "requirements.lock").read_text()
-    for name, version in re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", text, re.MULTILINE):
+    for name, version in re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", (ROOT / lock).read_text(), re.MULTILINE):
         pins.setdefault(canonicalize_name(name), set()).add(version)
     return pins
 
 
-def asked_for() -> list[Requirement]:
+def asked_for(*, development: bool) -> list[Requirement]:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    project = settings["project"]
-    optional = [line for extra in project.get("optional-dependencies", {}).values() for line in extra]
-    lines = [*settings["build-system"]["requires"], *project["dependencies"], *optional]
-    lines += [line for line in settings["dependency-groups"]["dev"] if isinstance(line, str)]
+    project, extras = settings["project"], settings["project"]["optional-dependencies"]
+    lines = [*settings["build-system"]["requires"], *project["dependencies"], *extras["bwrap"]]
+    if development:
+        lines += [line for extra in extras.values() for line in extra]
+        lines += [line for line in settings["dependency-groups"]["dev"] if isinstance(line, str)]
     # What refers to this project's own extras ("leadhand[...]") is in the list already.
     return [asked for line in lines if (asked := Requirement(line)).name != project["name"]]
 
