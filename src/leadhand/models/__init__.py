@@ -9,15 +9,21 @@ Importing this package loads no adapter, no HTTP client and no price table.
 from leadhand.models.catalog import known_providers, open_model, problems
 from leadhand.models.keys import load_keys
 from leadhand.models.limiter import SharedLimiter
+from leadhand.models.listing import ListedModel, list_models
 from leadhand.models.prices import find_price, find_profile, parse_price
+from leadhand.models.reasoning import check_reasoning, reasoning_settings
 
 __all__ = [
+    "ListedModel",
     "SharedLimiter",
+    "check_reasoning",
     "find_price",
     "find_profile",
     "known_providers",
+    "list_models",
     "load_keys",
     "open_model",
     "parse_price",
     "problems",
+    "reasoning_settings",
 ]

@@ -73,13 +73,14 @@ class Transport:
         Raises `ModelError` (timeout, connection, malformed), also from reading the body.
         """
         import aiohttp
+        from yarl import URL
 
         timeout = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=CONNECT_S, sock_read=idle_s)
         timed_out = ModelError("timeout", f"no complete answer within {total_s:g} s", maybe_billed=True)
         try:
             with anyio.fail_after(total_s):
                 async with self._open().post(
-                    self.base_url + path,
+                    URL(self.base_url + path, encoded=True),  # as it was signed
                     data=_payload(body),
                     headers={"accept-encoding": "identity", "user-agent": "leadhand", **headers},
                     timeout=timeout,

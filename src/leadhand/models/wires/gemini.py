@@ -91,7 +91,7 @@ def encode_body(body: Body) -> bytes:
         case ToolResults():
             return lj.encode({"role": "user", "parts": [_response(r) for r in merge_results(body.results)]})
         case Assistant():
-            parts = body.items if body.wire == GeminiWire.name and body.items else _foreign(body)
+            parts = body.items if body.wire == GeminiWire.name else _foreign(body)
             parts = [p for p in parts if p != {"text": ""}]
             return lj.encode({"role": "model", "parts": parts}) if parts else b""
 

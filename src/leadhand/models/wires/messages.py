@@ -144,7 +144,7 @@ def _message(role: str, content: list[Any]) -> bytes:
 
 
 def _blocks(body: Assistant) -> list[Any]:
-    if body.wire in ("anthropic", "bedrock") and body.items:
+    if body.wire == MessagesWire.name:
         return body.items
     said = [{"type": "text", "text": body.text}] if body.text else []
     return said + [{"type": "tool_use", "id": c.id, "name": c.name, "input": _input(c.arguments)} for c in body.calls]
