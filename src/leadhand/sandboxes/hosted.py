@@ -19,6 +19,7 @@ from anyio import to_thread
 from leadhand.core.errors import SandboxError, SandboxLost
 from leadhand.core.values import SandboxInfo, SandboxSpec
 from leadhand.sandboxes import archive, frames
+from leadhand.sandboxes.cgroups import Group
 from leadhand.sandboxes.channel import Channel
 from leadhand.sandboxes.subreaper import subreaper
 
@@ -61,8 +62,9 @@ class Folder:
 class Hosted:
     """The control runner's process and the way to more runners."""
 
-    def __init__(self, folder: Folder, *, inside: str, spool: str, file_kib: int, sweep: str) -> None:
+    def __init__(self, folder: Folder, group: Group, *, inside: str, spool: str, file_kib: int, sweep: str) -> None:
         self.folder = folder
+        self.group = group
         self.inside = inside  # where the sandbox sees the folder
         self.spool = spool  # as seen inside
         self.file_kib = file_kib
@@ -82,7 +84,13 @@ class Hosted:
         try:
             with told.open("wb") as errors:
                 self.process = await asyncio.create_subprocess_exec(
-                    *argv, frames.BOOT, stdin=into, stdout=out, stderr=errors, env=env, cwd=cwd, start_new_session=True
+                    *self.group.join([*argv, frames.BOOT]),
+                    stdin=into,
+                    stdout=out,
+                    stderr=errors,
+                    env=env,
+                    cwd=cwd,
+                    start_new_session=True,
                 )
         except BaseException as failure:
             for end in (write, read):
@@ -148,6 +156,11 @@ class Hosted:
                 process.kill()
             await process.wait()
 
+    def clean(self) -> None:
+        """Remove what was made on the host. Blocks."""
+        self.group.remove()
+        self.folder.remove()
+
 
 class HostedBackend:
     """See `leadhand.sandboxes.team.Backend`."""
@@ -175,12 +188,12 @@ class HostedBackend:
     async def archive(self, destination: Path) -> None:
         await to_thread.run_sync(archive.pack, Path(self.spec.workspace), destination)
 
-    async def stop(self) -> None:
+    async def stop(self, *, keep: bool = False) -> None:
         await self.hosted.stop()
         await to_thread.run_sync(self._clean)
 
     def _clean(self) -> None:
-        self.hosted.folder.remove()
+        self.hosted.clean()
         shutil.rmtree(Path(self.spec.scratch) / "outputs", ignore_errors=True)
 
 

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from leadhand.sandboxes import cgroups
+
 MARK = b"LEADHAND_RUN="
 
 
@@ -46,12 +48,12 @@ def _parents() -> dict[int, int]:
     return parents
 
 
-def kill_marked(chosen: Callable[[str], bool], patience_s: float = 10.0) -> int:
+def kill(chosen: Callable[[str], bool], patience_s: float = 10.0) -> int:
     """Kill every process of the runs that are `chosen`, and what hangs below it; the number killed."""
     killed: set[int] = set()
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
-        alive = _below({pid for pid, run in marked() if chosen(run)})
+        alive = _below({pid for pid, run in [*marked(), *grouped()] if chosen(run)})
         if not alive:
             break
         for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -61,6 +63,17 @@ def kill_marked(chosen: Callable[[str], bool], patience_s: float = 10.0) -> int:
         killed |= alive
         time.sleep(0.01)
     return len(killed)
+
+
+def grouped() -> Iterator[tuple[int, str]]:
+    """(pid, run id) of every process in a sandbox's control group: also of those that cleared their environment."""
+    for path, pids in cgroups.left():
+        yield from ((pid, run_of(path)) for pid in pids)
+
+
+def run_of(path: str) -> str:
+    """The run id in the name of one of our folders, `leadhand-RUN-random`."""
+    return Path(path).name.removeprefix("leadhand-").rpartition("-")[0]
 
 
 def _below(roots: set[int]) -> set[int]:
@@ -75,13 +88,14 @@ def folders() -> Iterator[tuple[Path, str]]:
     """(folder, run id) of the harness's own sandbox folders."""
     for path in Path(tempfile.gettempdir()).glob("leadhand-*-????????"):
         if path.is_dir() and path.stat().st_uid == os.getuid():
-            yield path, path.name[len("leadhand-") : -9]
+            yield path, run_of(str(path))
 
 
 def clear(chosen: Callable[[str], bool]) -> tuple[int, int]:
     """Kill the processes and remove the folders of the runs that are `chosen`; the number of each."""
-    killed = kill_marked(chosen)
+    killed = kill(chosen)
     gone = [path for path, run in folders() if chosen(run)]
     for path in gone:
         shutil.rmtree(path, ignore_errors=True)
+    cgroups.Group(paths=tuple(path for path, _ in cgroups.left() if chosen(run_of(path)))).remove()
     return killed, len(gone)

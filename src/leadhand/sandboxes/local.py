@@ -9,11 +9,10 @@ from pathlib import Path
 from anyio import to_thread
 
 from leadhand.core.values import SandboxInfo, SandboxSpec
+from leadhand.sandboxes import cgroups
 from leadhand.sandboxes.bwrap import environment
 from leadhand.sandboxes.hosted import Folder, Hosted, HostedBackend, require_workspace, show_links
 from leadhand.sandboxes.limits import clamp_here
-
-NOT_ENFORCED = ("isolation", "network", "memory", "cpus", "processes")
 
 
 async def start(spec: SandboxSpec) -> HostedBackend:
@@ -22,7 +21,7 @@ async def start(spec: SandboxSpec) -> HostedBackend:
     try:
         await hosted.start(argv, _environment(spec, hosted.inside), cwd=info.workspace)
     except BaseException:
-        hosted.folder.remove()
+        await to_thread.run_sync(hosted.clean)
         raise
     return HostedBackend(spec, hosted, info)
 
@@ -36,14 +35,17 @@ def _prepare(spec: SandboxSpec) -> tuple[list[str], Hosted, SandboxInfo]:
     paths = _copies(spec, folder)
     show_links(spec, paths)
     scratch, inside = os.path.realpath(spec.scratch), str(folder.path)
-    hosted = Hosted(folder, inside=inside, spool=f"{scratch}/outputs", file_kib=limits.file_mb << 10, sweep="self")
+    group = cgroups.make(folder.path.name, limits)
+    hosted = Hosted(
+        folder, group, inside=inside, spool=f"{scratch}/outputs", file_kib=limits.file_mb << 10, sweep="self"
+    )
     info = SandboxInfo(
         kind="local",
         id=folder.path.name,
         workspace=os.path.realpath(spec.workspace),
         scratch=scratch,
         limits=limits,
-        not_enforced=NOT_ENFORCED,
+        not_enforced=("isolation", "network", *group.not_enforced(limits)),
         warnings=(*warnings, "no isolation: commands run as you, on this machine"),
         network=True,
         paths=paths,

@@ -97,7 +97,7 @@ lh_settle() { # the command ended but its output is not: wait (0.6 s at most) un
   { exec 6<"/proc/$1/fd/0"; } || return 0
   for ((i = 0; i < 120; i++)); do
     pos= state=
-    { IFS= read -r _ pos <"/proc/$1/fdinfo/1"; }
+    { read -r _ pos <"/proc/$1/fdinfo/1"; }
     { IFS= read -r l <"/proc/$1/stat"; } && state=${l##*) } && state=${state%% *}
     if [[ $state == S && $pos == "$last" ]] && ! read -r -t 0 -u 6; then break; fi
     last=$pos
@@ -112,7 +112,7 @@ lh_send() { # lh_send id code keep flag: reply with the first and last bytes of 
   local text= pos=0 size
   if ! { exec 7<"$lh_out"; }; then lh_reply "$1" "$2" 0 0 f; return; fi
   IFS= read -r -N 16385 -u 7 text
-  { IFS= read -r _ pos; } </proc/$BASHPID/fdinfo/7
+  { read -r _ pos; } </proc/$BASHPID/fdinfo/7
   if ((pos <= 16384 && pos == ${#text} && pos <= 2 * $3)); then # small, and no NUL byte was lost: no process needed
     lh_reply "$1" "$2" "$pos" "$pos" "$4"
     printf %s "$text" >&4

@@ -51,8 +51,8 @@ class Backend(Protocol):
         """Write the workspace (nothing runs in it any more) as a .tar.gz."""
         ...
 
-    async def stop(self) -> None:
-        """End it, remove what was made. Idempotent."""
+    async def stop(self, *, keep: bool = False) -> None:
+        """End it, remove what was made; with `keep` all but what a reattachment needs. Idempotent."""
         ...
 
 
@@ -222,7 +222,7 @@ class TeamSandbox:
         await self.kill()
         await self._backend.archive(destination)
 
-    async def aclose(self) -> None:
+    async def aclose(self, *, keep: bool = False) -> None:
         if self._closed:
             return
         self._closed = True
@@ -230,7 +230,7 @@ class TeamSandbox:
             for runner in self._runners.values():
                 runner.channel.close()
             self._runners = {}
-            await self._backend.stop()
+            await self._backend.stop(keep=keep)
 
 
 Ended = Literal["exited", "timed_out", "killed", "flooded", "runner_lost"]
