@@ -76,7 +76,7 @@ async def play(
         )
         if not recorded:
             journal.append("", RunStarted(digest="test", version="test"))
-        end = await _run(Team(harness, leftovers), stop_after_s)
+        end = await _run(Team(harness, restarted=bool(leftovers)), stop_after_s)
     finally:
         journal.close()
     return Played(end, read_journal(path), state, model)

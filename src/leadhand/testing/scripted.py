@@ -5,6 +5,7 @@ Strict: a call beyond a script's end fails, and `assert_consumed()` fails on ste
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from leadhand.core.chain import canonical
+from leadhand.core.clean import encoded
 from leadhand.core.errors import Fault, ModelError, UsageError
 from leadhand.core.ports import Reply, Request
 from leadhand.core.values import Assistant, Body, StopReason, ToolCall, ToolResults, Usage, User, Value
@@ -151,7 +152,7 @@ class ScriptedModel:
             )
         message = as_message(step, turn)
         prompt = rough_tokens(request.conversation.size)
-        usage = step.usage or Usage(input=prompt, output=rough_tokens(len(canonical(message))))
+        usage = step.usage or Usage(input=prompt, output=rough_tokens(len(encoded(message, Assistant)[1])))
         return Reply(message=message, usage=usage, model=self.name, request_id=f"{agent}-{turn}")
 
     async def aclose(self) -> None:
@@ -172,7 +173,7 @@ def as_message(step: Step, turn: int) -> Assistant:
         ToolCall(
             id=f"call_{turn}_{i}",
             name=c.name,
-            arguments=c.raw if c.raw is not None else msgspec.json.encode(c.arguments).decode(),
+            arguments=c.raw if c.raw is not None else _written(c.arguments),
         )
         for i, c in enumerate(step.calls)
     )
@@ -188,6 +189,14 @@ def load_scripts(dotted: str) -> ScriptedModel:
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"no scripts at {dotted!r}: {error}; name them scripted/MODULE:ATTRIBUTE") from None
     return ScriptedModel(found() if callable(found) else found)
+
+
+def _written(arguments: dict[str, Any]) -> str:
+    """Arguments as a model writes them; what UTF-8 cannot hold is escaped, as providers do."""
+    try:
+        return msgspec.json.encode(arguments).decode()
+    except UnicodeEncodeError:
+        return json.dumps(arguments)
 
 
 REPORT = re.compile(r'<leadhand-report worker="(?P<worker>[^"]*)"[^>]*>\n(?P<text>.*?)\n</leadhand-report>', re.DOTALL)
