@@ -115,6 +115,7 @@ def _carry_on(paths: RunPaths, keys: Mapping[str, str], *, plain: bool, as_json:
 async def _until_stopped(execution: Execution) -> list[Entry] | None:
     """Run to the end. The first Ctrl-C (or SIGTERM) wraps up and grades what there is, the second stops at once."""
     entries: list[Entry] | None = None
+    failure: LeadhandError | None = None
 
     async def watch() -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
@@ -129,8 +130,13 @@ async def _until_stopped(execution: Execution) -> list[Entry] | None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(watch)
-        entries = await execution.finish()
+        try:
+            entries = await execution.finish()
+        except LeadhandError as error:  # kept out of the group, which would wrap it
+            failure = error
         group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
     return entries
 
 

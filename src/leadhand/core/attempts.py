@@ -17,11 +17,19 @@ from leadhand.core.design import share_of
 from leadhand.core.errors import POLICY, Fault, ModelError
 from leadhand.core.events import AttemptFailed, AttemptReplied, AttemptStarted
 from leadhand.core.harness import End, Harness
+from leadhand.core.journal import Journal
 from leadhand.core.ports import Reply, Request
-from leadhand.core.state import AgentState
+from leadhand.core.state import AgentState, State
 from leadhand.core.values import Usage
 
 _GRACE_S = 30.0  # how long an adapter may overrun its own deadline before it is cut
+
+
+def settle_cut(journal: Journal, state: State) -> None:
+    """Record what a killed session left in flight: those attempts may have been billed, so they are unknown spend."""
+    for attempt, held in list(state.ledger.open.items()):
+        cut = AttemptFailed(attempt=attempt, fault="cut", error="the harness was killed", maybe_billed=True)
+        journal.append(held.agent, cut)
 
 
 class Unlimited:

@@ -13,10 +13,11 @@ from leadhand.core import delegation as rules
 from leadhand.core import wording
 from leadhand.core.agent import Agent
 from leadhand.core.boundary import at_boundary
+from leadhand.core.design import Design
 from leadhand.core.errors import SandboxError, SandboxLost
 from leadhand.core.events import AgentEnded, AgentStarted, DelegationEnd, DelegationEnded, DelegationStarted, Role
-from leadhand.core.harness import End, Harness
-from leadhand.core.state import AgentState, Delegation
+from leadhand.core.harness import End, Harness, Prompts
+from leadhand.core.state import Delegation
 from leadhand.core.team_tools import TeamTools
 from leadhand.core.values import User
 
@@ -120,22 +121,10 @@ class Crew:
         )
         if worker.ended is None and not running.briefed:
             agent.interrupt()
-            self.h.add(worker, User(text=self._brief(worker, running)), assigns=running.id)
+            brief = briefing(self.h.prompts, self.h.design, worker.worker_kind, running)
+            self.h.add(worker, User(text=brief), assigns=running.id)
         self._group.start_soon(self._work, running, agent, scope)
         self._group.start_soon(self._watch, running, left + GRACE_S)
-
-    def _brief(self, worker: AgentState, running: Delegation) -> str:
-        """The assignment as the worker is told it. A forked worker is first told what it now is."""
-        prompts, design = self.h.prompts, self.h.design
-        conventions = f"Conventions:\n{running.conventions.strip()}\n\n" if running.conventions else ""
-        text = prompts.assignment.format(worker=running.worker, conventions=conventions, assignment=running.assignment)
-        if running.resumed:
-            return text
-        parts = [next(k.role for k in design.worker_kinds if k.name == worker.worker_kind).strip()]
-        if design.context == "fork":
-            mail = "" if design.messaging == "off" else " and send_message"
-            parts = [wording.FORKED.format(worker=worker.name, mail=mail), prompts.role.strip(), *parts]
-        return "\n\n".join(p for p in (*parts, text) if p)
 
     async def _work(self, running: Delegation, agent: Agent, scope: anyio.CancelScope) -> None:
         """One delegation from its assignment to its report."""
@@ -202,3 +191,16 @@ class Crew:
         except (SandboxError, OSError):
             return ""
         return path
+
+
+def briefing(prompts: Prompts, design: Design, kind: str, given: Delegation) -> str:
+    """The assignment as the worker is told it. A forked worker is first told what it now is."""
+    conventions = f"Conventions:\n{given.conventions.strip()}\n\n" if given.conventions else ""
+    text = prompts.assignment.format(worker=given.worker, conventions=conventions, assignment=given.assignment)
+    if given.resumed:
+        return text
+    parts = [next(k.role for k in design.worker_kinds if k.name == kind).strip()]
+    if design.context == "fork":
+        mail = "" if design.messaging == "off" else " and send_message"
+        parts = [wording.FORKED.format(worker=given.worker, mail=mail), prompts.role.strip(), *parts]
+    return "\n\n".join(p for p in (*parts, text) if p)

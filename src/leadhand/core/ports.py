@@ -95,8 +95,11 @@ class Sandbox(Protocol):
         """
         ...
 
-    async def aclose(self) -> None:
-        """Stop the sandbox and remove what it left behind, except the host's workspace folder. Idempotent."""
+    async def aclose(self, *, keep: bool = False) -> None:
+        """Stop the sandbox and remove what it left behind, except the host's workspace folder. Idempotent.
+
+        `keep`: leave what a resumed run needs (`docker`: the container and the workspace in it).
+        """
         ...
 
 

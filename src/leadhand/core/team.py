@@ -11,10 +11,11 @@ from anyio.abc import TaskGroup
 
 from leadhand.core import wording
 from leadhand.core.agent import Agent, Outcome
+from leadhand.core.attempts import settle_cut
 from leadhand.core.boundary import at_boundary, cause_of
 from leadhand.core.crew import Crew
 from leadhand.core.errors import SandboxLost
-from leadhand.core.events import AgentEnded, AttemptFailed, Role
+from leadhand.core.events import AgentEnded, Role
 from leadhand.core.framing import merged
 from leadhand.core.harness import End, Harness
 from leadhand.core.schedule import overview
@@ -24,12 +25,12 @@ from leadhand.core.values import User
 class Team:
     """Runs a lead (or a solo agent) and its workers to the end. Built anew from the state when a run is resumed."""
 
-    def __init__(self, harness: Harness, leftovers: int = 0) -> None:
-        """`leftovers`: how many processes of an interrupted session were killed; the agents are told."""
+    def __init__(self, harness: Harness, *, restarted: bool = False) -> None:
+        """`restarted`: an interrupted session's processes are gone, whatever they were doing; the agents are told."""
         self.h = harness
         self.head = "solo" if harness.design.solo else "lead"
         self.crew = Crew(harness, self.head)
-        self._note = wording.LEFTOVERS.format(count=leftovers) if leftovers else ""
+        self._note = wording.LEFTOVERS if restarted else ""
         self._group: TaskGroup | None = None
         self._stopped = False
 
@@ -39,7 +40,7 @@ class Team:
         head = state.agents.get(self.head)
         if head is not None and head.ended is not None:
             return End(head.ended.status, head.ended.text, head.ended.fault)
-        self._settle_cut()
+        settle_cut(self.h.journal, state)
         deadline = anyio.current_time() + max(0.0, limits.run_s - state.active_s)
         end: End | None = None
         try:
@@ -72,12 +73,6 @@ class Team:
         if self.head in self.h.state.agents:
             self.h.record(self.head, AgentEnded(status=end.status, text=end.text, fault=end.fault))
         return end
-
-    def _settle_cut(self) -> None:
-        """Record what a killed session left in flight: those attempts may have been billed."""
-        for attempt, held in list(self.h.state.ledger.open.items()):
-            cut = AttemptFailed(attempt=attempt, fault="cut", error="the harness was killed", maybe_billed=True)
-            self.h.record(held.agent, cut)
 
     # --- the lead ----------------------------------------------------------------------------------------------
 

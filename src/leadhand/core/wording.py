@@ -18,7 +18,10 @@ LEAD_ONLY = "{tool} is for the lead; you are a worker. Do the work yourself and 
 NOT_YET = "Before you finish, read what your workers reported. Then go on, or call finish again."
 REFUSED = "You cannot finish yet: {overview}. Wait for them or read their reports, then call finish again."
 RETURNED = "[your report was given to the lead]"
-LEFTOVERS = "[the harness was restarted; {count} processes that were running in the sandbox were killed]"
+LEFTOVERS = (
+    "[the harness was interrupted and started again; processes that had been running in the sandbox were killed, "
+    "servers in the background too]"
+)
 FORKED = (
     "From here on you are worker {worker}, no longer the lead. Everything above is what the lead knew when it gave you "
     "this assignment. Tools of the lead are refused to you; you have bash and finish{mail}."

@@ -1,12 +1,12 @@
-"""One run from start to end: sandbox, set-up, team, collect, grade. The same code starts a run and resumes one.
+"""One run from start to end: set-up, sandbox, team, collect, grade. The same code starts a run and resumes one.
 
 What is left to do is always asked of the journal, so `kill -9` at any moment costs at most what was in flight.
 """
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from random import Random
 
 import anyio
@@ -14,10 +14,12 @@ import anyio.to_thread
 
 import leadhand
 from leadhand import models, sandboxes
-from leadhand.core.errors import GradingError, SandboxError, SandboxLost, UsageError
+from leadhand.core.attempts import settle_cut
+from leadhand.core.errors import GradingError, LeadhandError, SandboxError, SandboxLost, UsageError
 from leadhand.core.events import (
+    AgentEnded,
     Collected,
-    CommandEnded,
+    DelegationEnded,
     Entry,
     ProcessesKilled,
     RunEnd,
@@ -25,7 +27,6 @@ from leadhand.core.events import (
     RunStarted,
     SandboxStarted,
     Warned,
-    command_ended,
 )
 from leadhand.core.harness import End, Harness
 from leadhand.core.journal import Journal
@@ -35,9 +36,8 @@ from leadhand.core.team import Team
 from leadhand.runs import grading, store
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.plan import filled
+from leadhand.runs.setup import set_up
 from leadhand.runs.spec import RunFile, read_run_file
-
-SETUP_S = 1800.0
 
 Observer = Callable[[Entry], None]
 
@@ -54,65 +54,97 @@ class Execution:
         self._observers = observers
         self._limiter = limiter
         self._team: Team | None = None
+        self._before: anyio.CancelScope | None = None
         self._stopped = False
 
     def stop(self) -> None:
-        """Wrap up: the agents end now, what there is gets graded."""
+        """Wrap up: the agents end now (a set-up command too), what there is gets graded."""
         self._stopped = True
+        if self._before is not None:
+            self._before.cancel()
         if self._team is not None:
             self._team.stop()
 
     async def finish(self) -> list[Entry]:
-        """Run, collect and grade; the whole journal. Raises `JournalError`."""
+        """Run, collect and grade; the whole journal.
+
+        Raises `JournalError`, `UsageError`, and `LeadhandError` where this machine failed: all of them leave the run as
+        it is, to be resumed.
+        """
         journal = Journal(self.paths.journal, anyio.current_time)
         try:
-            entries = journal.open_session(leadhand.__version__)
-            state = State(self.run.lock.prices)
-            for entry in entries:
-                state.apply(entry)
-            journal.subscribe(state.apply)
-            journal.subscribe(entries.append)
-            for observer in self._observers:
-                journal.subscribe(observer)
-            if not entries:
-                journal.append("", RunStarted(digest=self.run.lock.digest, version=leadhand.__version__))
-            if state.run_ended is None:
-                await self._run(journal, state, entries)
-                await anyio.to_thread.run_sync(journal.sync)
-            if grading.wanted(self.run, entries):
-                await grading.grade(self.paths, self.run, journal, entries)
-                await anyio.to_thread.run_sync(journal.sync)
-            return entries
+            return await self._finish(journal)
+        except OSError as error:
+            where = f": {error.filename}" if error.filename else ""
+            raise LeadhandError(f"this machine failed ({error.strerror or error}{where})") from error
         finally:
             journal.close()
+
+    async def _finish(self, journal: Journal) -> list[Entry]:
+        entries = journal.open_session(leadhand.__version__)
+        state = State(self.run.lock.prices)
+        for entry in entries:
+            state.apply(entry)
+        journal.subscribe(state.apply)
+        journal.subscribe(entries.append)
+        for observer in self._observers:
+            journal.subscribe(harmless(observer))
+        if not entries:
+            journal.append("", RunStarted(digest=self.run.lock.digest, version=leadhand.__version__))
+        settle_cut(journal, state)
+        if state.run_ended is None:
+            await self._run(journal, state, entries)
+            await anyio.to_thread.run_sync(journal.sync)
+        if grading.wanted(self.run, entries):
+            await grading.grade(self.paths, self.run, journal, entries)
+            await anyio.to_thread.run_sync(journal.sync)
+        return entries
 
     # --- the team's part ---------------------------------------------------------------------------------------
 
     async def _run(self, journal: Journal, state: State, entries: list[Entry]) -> None:
         """From wherever it stands to `RunEnded`. A dead sandbox ends the run as `infrastructure`."""
-        try:
-            end = await self._in_sandbox(journal, state, entries)
-        except SandboxError as error:
-            end = End("failed", fault=str(error))
+        end = self._ended(state)
+        if end is None or not collected(entries):
+            try:
+                end = await self._in_sandbox(journal, state, entries)
+            except SandboxError as error:
+                end = End("failed", fault=str(error))
+                close(journal, state, end)
         status: RunEnd = "infrastructure" if end.status == "failed" else end.status
-        if status != "infrastructure" and not any(isinstance(e.event, Collected) for e in entries):
-            status, end = "infrastructure", End("failed", fault="nothing was collected")
         journal.append("", RunEnded(status=status, text=end.fault or end.text))
 
+    def _ended(self, state: State) -> End | None:
+        """How the lead (or the solo agent) ended, if it has."""
+        head = state.agents.get("solo" if self.run.lock.design.solo else "lead")
+        if head is None or head.ended is None:
+            return None
+        return End(head.ended.status, head.ended.text, head.ended.fault)
+
     async def _in_sandbox(self, journal: Journal, state: State, entries: list[Entry]) -> End:
+        """The team's work and its collection. An interrupted sandbox leaves behind what a resumed run needs."""
         if not self.paths.workspace.is_dir():
             raise SandboxLost(f"the workspace {self.paths.workspace} is gone")
-        await self._setup(journal, entries)
         opened = {name: self._open(name) for name in self.run.lock.design.models}
-        sandbox = await self._sandbox(journal, entries)
+        keep = True
         try:
-            end = await self._team_run(journal, state, sandbox, opened, entries)
-            if not any(isinstance(e.event, Collected) for e in entries):
+            with anyio.CancelScope() as self._before:
+                if self._stopped:
+                    self._before.cancel()
+                await set_up(self.paths, self.run, journal, entries)
+            sandbox = await self._sandbox(journal, entries)
+            try:
+                end = self._ended(state) or await self._team_run(journal, state, sandbox, opened, entries)
                 await self._collect(journal, sandbox)
-            return end
+                keep = False
+                return end
+            except SandboxError:
+                keep = False
+                raise
+            finally:
+                with anyio.move_on_after(30, shield=True):
+                    await sandbox.aclose(keep=keep)
         finally:
-            with anyio.move_on_after(30, shield=True):
-                await sandbox.aclose()
             with anyio.move_on_after(10, shield=True):
                 for model in opened.values():
                     await model.aclose()
@@ -120,32 +152,15 @@ class Execution:
     def _open(self, name: str) -> Model:
         return models.open_model(name, base_url=self.run.request.base_urls.get(name, ""), env=self._keys)
 
-    async def _setup(self, journal: Journal, entries: list[Entry]) -> None:
-        """The set-up command, in a sandbox of its own that has the network; what it leaves in the workspace stays."""
-        command = self.run.lock.task.setup
-        done = [e.event for e in entries if isinstance(e.event, CommandEnded) and e.event.call == "setup"]
-        if not command or (done and done[-1].exit_code == 0):
-            return
-        spec = store.sandbox_spec(self.paths, self.run, network=True)
-        sandbox = await sandboxes.start(spec, self.run.lock.sandbox)
-        try:
-            result = await sandbox.exec(command, agent="setup", timeout_s=SETUP_S)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await sandbox.aclose()
-        journal.append("", command_ended("setup", result))
-        if result.exit_code != 0:
-            tail = (result.tail or result.head).decode("utf-8", "replace").strip().splitlines()
-            raise SandboxError(f"the set-up command failed with exit code {result.exit_code}: {(tail or [''])[-1]}")
-
     async def _sandbox(self, journal: Journal, entries: list[Entry]) -> Sandbox:
         """Start the team's sandbox, or take up again the one that the journal names."""
         lock = self.run.lock
         spec = store.sandbox_spec(self.paths, self.run, network=lock.task.network)
         started = [e.event.info for e in entries if isinstance(e.event, SandboxStarted)]
         if started:
+            killed = await anyio.to_thread.run_sync(store.clear_leftovers, self.paths.id)
             sandbox = await sandboxes.reattach(started[-1], spec)
-            killed = await sandbox.kill()
+            killed += await sandbox.kill()
             journal.append("", SandboxStarted(info=sandbox.info, reattached=True))
             journal.append("", ProcessesKilled(count=killed, why="left over from an interrupted session"))
             return sandbox
@@ -159,9 +174,6 @@ class Execution:
         self, journal: Journal, state: State, sandbox: Sandbox, opened: Mapping[str, Model], entries: list[Entry]
     ) -> End:
         lock = self.run.lock
-        head = state.agents.get("solo" if lock.design.solo else "lead")
-        if head is not None and head.ended is not None:
-            return End(head.ended.status, head.ended.text, head.ended.fault)
         reference = sandbox.info.path(lock.task.reference) if lock.task.reference else ""
         harness = Harness(
             journal=journal,
@@ -174,17 +186,20 @@ class Execution:
             cache_key=self.paths.id[-8:],
             random=Random(f"{self.run.request.seed}-{lock.digest}-{journal.session}"),
         )
-        leftovers = [e.event.count for e in entries[-3:] if isinstance(e.event, ProcessesKilled)]
-        self._team = Team(harness, leftovers=sum(leftovers))
+        restarted = any(isinstance(e.event, SandboxStarted) and e.event.reattached for e in entries[-3:])
+        self._team = Team(harness, restarted=restarted)
         if self._stopped:
             self._team.stop()
         return await self._team.run()
 
     async def _collect(self, journal: Journal, sandbox: Sandbox) -> None:
-        killed = await sandbox.kill()
-        journal.append("", ProcessesKilled(count=killed, why="before collecting"))
+        """Kill what runs, keep the workspace as a blob, publish it where the run is on a repository."""
+        journal.append("", ProcessesKilled(count=await sandbox.kill(), why="before collecting"))
         partial = self.paths.blobs / "collecting.partial"
-        await sandbox.collect(partial)
+        try:
+            await sandbox.collect(partial)
+        except tarfile.TarError as error:
+            raise SandboxError(f"the workspace cannot be collected: {error}") from error
         blob, size = await anyio.to_thread.run_sync(store.keep_blob, self.paths, partial)
         if self.run.lock.repository is not None:
             try:
@@ -194,7 +209,31 @@ class Execution:
         journal.append("", Collected(blob=blob, bytes=size))
 
 
-def archive_of(paths: RunPaths, entries: list[Entry]) -> Path | None:
-    """The run's submission, where one was collected."""
-    collected = [e.event.blob for e in entries if isinstance(e.event, Collected)]
-    return paths.blob(collected[-1]) if collected else None
+def collected(entries: list[Entry]) -> bool:
+    return any(isinstance(e.event, Collected) for e in entries)
+
+
+def close(journal: Journal, state: State, end: End) -> None:
+    """End what a lost sandbox left open: delegations first, then agents, each once."""
+    for running in state.running():
+        report = f"(the worker failed: {end.fault})"
+        event = DelegationEnded(delegation=running.id, worker=running.worker, status="failed", report=report)
+        journal.append(running.worker, event)
+    for agent in state.agents.values():
+        if agent.ended is None:
+            journal.append(agent.name, AgentEnded(status="failed", fault=end.fault))
+
+
+def harmless(observer: Observer) -> Observer:
+    """An observer whose faults (a closed terminal, a full pipe) end its watching and never the run."""
+    watching = True
+
+    def see(entry: Entry) -> None:
+        nonlocal watching
+        if watching:
+            try:
+                observer(entry)
+            except Exception:
+                watching = False
+
+    return see

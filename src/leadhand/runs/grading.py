@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import anyio.to_thread
+import msgspec
 
 import leadhand
 from leadhand import sandboxes
@@ -28,21 +29,26 @@ def wanted(run: RunFile, entries: list[Entry]) -> bool:
 
 
 async def grade(paths: RunPaths, run: RunFile, journal: Journal, entries: list[Entry]) -> None:
-    """One grading in a fresh sandbox. A fault of the grading is recorded as such and is never a reward."""
+    """One grading in a fresh sandbox, by a name that tells whose it is.
+
+    A fault of the grading is recorded as such and is never a reward.
+    """
     task = run.lock.task
     archive = next((paths.blob(e.event.blob) for e in reversed(entries) if isinstance(e.event, Collected)), None)
     journal.append("", GradingStarted(digest=task.grader_digest))
-    await anyio.to_thread.run_sync(store.remove, paths.grading)
-    paths.grading.mkdir()
+    name = f"{paths.id}.grading"
 
     async def start(spec: SandboxSpec) -> Sandbox:
-        return await sandboxes.start(spec, run.lock.sandbox)
+        return await sandboxes.start(msgspec.structs.replace(spec, run_id=name), run.lock.sandbox)
 
     try:
+        await anyio.to_thread.run_sync(store.clear_leftovers, name)
+        await anyio.to_thread.run_sync(store.remove, paths.grading)
+        paths.grading.mkdir()
         if archive is None or not archive.exists():
             raise GradingError(f"the submission of run {paths.id} is missing from its blobs/")
         grade = await FolderBenchmark([task]).grade(task, archive, start, paths.grading)
-    except GradingError as error:
+    except (GradingError, OSError) as error:
         journal.append("", GradingFailed(digest=task.grader_digest, error=str(error)))
     else:
         journal.append("", Graded(grade=grade, digest=task.grader_digest))

@@ -16,6 +16,7 @@ from leadhand.core.values import Limits, SandboxSpec
 from leadhand.runs import repository
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import Repository, RunFile, new_run_id, write_run_file
+from leadhand.sandboxes import leftovers
 
 
 def create(root: Path, run: RunFile) -> RunPaths:
@@ -27,7 +28,11 @@ def create(root: Path, run: RunFile) -> RunPaths:
             folder.mkdir()
         write_run_file(paths.run_json, fill_workspace(paths, run))
     except OSError as error:
+        remove(paths.folder)
         raise UsageError(f"cannot make the run folder {paths.folder}: {error.strerror or error}") from error
+    except BaseException:
+        remove(paths.folder)
+        raise
     return paths
 
 
@@ -57,6 +62,11 @@ def sandbox_spec(paths: RunPaths, run: RunFile, *, network: bool) -> SandboxSpec
         mounts=mounts,
         image=run.lock.task.image,
     )
+
+
+def clear_leftovers(run_id: str) -> int:
+    """Kill what a killed session of the run left running on this machine; the number of processes. Blocks."""
+    return leftovers.clear(run_id.__eq__)[0]
 
 
 def keep_blob(paths: RunPaths, file: Path) -> tuple[str, int]:

@@ -67,5 +67,5 @@ class MemorySandbox:
                     member.size = len(data)
                     archive.addfile(member, io.BytesIO(data))
 
-    async def aclose(self) -> None:
+    async def aclose(self, *, keep: bool = False) -> None:
         self.closed = True
