@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
@@ -128,7 +129,16 @@ def parts(message: Assistant, number: int) -> Iterable[dict[str, Any]]:
 
 
 def signature(number: int) -> str:
-    return f"sig-{number}-{number * 2654435761 % 2**32:08x}"
+    """Base64, as all signatures are; made from the number of the reply, so that any change shows."""
+    return base64.b64encode(f"sig-{number}-{number * 2654435761 % 2**32:08x}".encode()).decode()
+
+
+def _genuine(proof: str) -> bool:
+    try:
+        number = base64.b64decode(proof + "==").decode().split("-")[1]
+    except (ValueError, IndexError):
+        return False
+    return number.isdigit() and proof == signature(int(number))
 
 
 def _streamed(given: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
@@ -177,8 +187,7 @@ def _calls(given: list[dict[str, Any]], at: int) -> list[ToolCall]:
         raise BadRequest(f"Function call is missing a thought_signature in functionCall parts: contents[{at}]")
     for part in given:
         proof = part.get("thoughtSignature", SKIP)
-        number = proof.split("-")[1] if proof.startswith("sig-") else ""
-        if proof != SKIP and (not number.isdigit() or proof != signature(int(number))):
+        if proof != SKIP and not _genuine(proof):
             raise BadRequest(f"Thought signature is not valid: contents[{at}]")
     return [
         ToolCall(
