@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -46,6 +47,7 @@ class Estimate(Value, frozen=True, kw_only=True):
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
+@lru_cache(maxsize=1024)
 def quantile(method: Method, df: float, level: float = 0.95) -> float:
     """How many standard errors the interval reaches to either side."""
     if method == "paper":
