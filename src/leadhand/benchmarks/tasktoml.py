@@ -32,6 +32,7 @@ class TaskTable(Value, frozen=True, kw_only=True):
     network: bool = False
     image: str = ""
     limits: dict[str, Any] = {}
+    labels: dict[str, str] = {}
     reference: dict[str, Any] = {}
     grader: dict[str, Any] = {}
 
@@ -66,6 +67,7 @@ def load_task(folder: Path) -> Task:
         mounts=mounts,
         reference=reference,
         grader=_grader(table.grader, file) if table.grader else None,
+        labels=table.labels,
     )
     return msgspec.structs.replace(task, digest=task_digest(task), grader_digest=grader_digest(task.grader))
 

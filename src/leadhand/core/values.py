@@ -272,6 +272,7 @@ class Task(Value, frozen=True, kw_only=True):
 
     `workspace` is a host folder whose content the team starts with ("" = empty); `digest` covers prompt, workspace,
     mounts, limits and set-up; the grader has a digest of its own, so that a better grader can grade old runs again.
+    `labels` (language, difficulty, ...) are for choosing and grouping tasks; no agent sees them.
     """
 
     id: str
@@ -287,6 +288,7 @@ class Task(Value, frozen=True, kw_only=True):
     grader: Grader | None = None
     digest: str = ""
     grader_digest: str = ""
+    labels: dict[str, str] = {}
 
 
 class Grade(Value, frozen=True, kw_only=True):
