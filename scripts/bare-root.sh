@@ -2,8 +2,9 @@
 # Proof: a bare Debian with python3, make and git gets from a clone to a finished demo with one command and to passing
 # tests with one more, and does both again without network. Needs root and mmdebstrap; shows what is committed.
 #
-#   scripts/bare-root.sh [--keep] [SUITE [MIRROR]]
+#   scripts/bare-root.sh [--keep] [--quick] [SUITE [MIRROR]]
 #
+# With --keep the system stays for a look; with --quick the tests run only once, without network.
 # SUITE and MIRROR are mmdebstrap's; without them it is bookworm (Debian 12) from where mmdebstrap gets it. For Ubuntu's
 # noble, MIRROR is a line of sources.list with the components main and universe.
 #
@@ -11,7 +12,9 @@
 # the kernel forbids user namespaces, and with them sandboxes).
 set -euo pipefail
 
-keep=; [ "${1:-}" = --keep ] && { keep=1; shift; }
+keep= tests=
+[ "${1:-}" = --keep ] && { keep=1; shift; }
+[ "${1:-}" = --quick ] && { tests="ARGS=--collect-only --quiet"; shift; }
 [ $# -gt 0 ] || set -- bookworm
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
@@ -25,7 +28,7 @@ timed() { # NAME COMMAND...: run it and keep its wall-clock
   local name=$1 began=$EPOCHREALTIME; shift
   echo "== $name"
   "$@"
-  times+=("$(printf '%-28s %6.1f s' "$name" "$(seconds_since "$began")")")
+  times+=("$(printf '%-44s %6.1f s' "$name" "$(seconds_since "$began")")")
 }
 
 seconds_since() { awk -v now="$EPOCHREALTIME" -v began="$1" 'BEGIN { print now - began }'; }
@@ -72,7 +75,7 @@ timed "make the bare system" build_root "$@"
 echo "Debian $(cat "$root/etc/debian_version"), $(inside python3 --version), without:"
 for program in pip3 uv bwrap curl cc; do inside sh -c "command -v $program" || echo "  $program"; done
 timed "make demo, with installation" inside make demo
-timed "make test" inside make test
+timed "make test${tests:+ $tests}" inside make test ${tests:+"$tests"}
 timed "make demo, no network" inside --offline make demo
 timed "make test, no network" inside --offline make test
 printf '%s\n' "${times[@]}"
