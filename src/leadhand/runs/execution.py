@@ -6,8 +6,9 @@ What is left to do is always asked of the journal, so `kill -9` at any moment co
 from __future__ import annotations
 
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from random import Random
+from typing import NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -33,6 +34,7 @@ from leadhand.core.journal import Journal
 from leadhand.core.ports import Limiter, Model, Sandbox
 from leadhand.core.state import State
 from leadhand.core.team import Team
+from leadhand.core.values import SandboxSpec
 from leadhand.runs import grading, store
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.plan import filled
@@ -42,17 +44,34 @@ from leadhand.runs.spec import RunFile, read_run_file
 Observer = Callable[[Entry], None]
 
 
+class Ports(NamedTuple):
+    """Where an execution gets its models and its team's sandbox from."""
+
+    open_model: Callable[..., Model] = models.open_model
+    start_sandbox: Callable[[SandboxSpec, str], Awaitable[Sandbox]] = sandboxes.start
+
+
+PORTS = Ports()
+
+
 class Execution:
     """Carries one run on from wherever its journal stands."""
 
     def __init__(
-        self, paths: RunPaths, keys: Mapping[str, str], *, observers: tuple[Observer, ...] = (), limiter: Limiter
+        self,
+        paths: RunPaths,
+        keys: Mapping[str, str],
+        *,
+        observers: tuple[Observer, ...] = (),
+        limiter: Limiter,
+        ports: Ports = PORTS,
     ) -> None:
         self.paths = paths
         self.run: RunFile = read_run_file(paths.run_json)
         self._keys = keys
         self._observers = observers
         self._limiter = limiter
+        self._ports = ports
         self._team: Team | None = None
         self._before: anyio.CancelScope | None = None
         self._stopped = False
@@ -150,7 +169,7 @@ class Execution:
                     await model.aclose()
 
     def _open(self, name: str) -> Model:
-        return models.open_model(name, base_url=self.run.request.base_urls.get(name, ""), env=self._keys)
+        return self._ports.open_model(name, base_url=self.run.request.base_urls.get(name, ""), env=self._keys)
 
     async def _sandbox(self, journal: Journal, entries: list[Entry]) -> Sandbox:
         """Start the team's sandbox, or take up again the one that the journal names."""
@@ -164,7 +183,7 @@ class Execution:
             journal.append("", SandboxStarted(info=sandbox.info, reattached=True))
             journal.append("", ProcessesKilled(count=killed, why="left over from an interrupted session"))
             return sandbox
-        sandbox = await sandboxes.start(spec, lock.sandbox)
+        sandbox = await self._ports.start_sandbox(spec, lock.sandbox)
         journal.append("", SandboxStarted(info=sandbox.info))
         for warning in sandbox.info.warnings:
             journal.append("", Warned(text=warning))

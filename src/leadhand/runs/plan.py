@@ -22,8 +22,11 @@ from leadhand.runs import repository
 from leadhand.runs.spec import Lock, Request, RunFile, identity
 
 
-def plan(request: Request, keys: Mapping[str, str]) -> RunFile:
-    """The request with its lock. Raises `UsageError` in one line that names the remedy."""
+def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | None = None) -> RunFile:
+    """The request with its lock. Raises `UsageError` in one line that names the remedy.
+
+    `chosen` is the sandbox (kind, reason) where it was chosen before: looking for one takes a while.
+    """
     check(request.design)
     task, design = request.task, request.design
     design = msgspec.structs.replace(design, limits=_tighter(design, request))
@@ -31,7 +34,7 @@ def plan(request: Request, keys: Mapping[str, str]) -> RunFile:
     prices = {name: find_price(name, now, request.prices) for name in design.models}
     for name in design.models:  # opening connects to nothing, but finds unknown names and missing keys
         models.open_model(name, base_url=request.base_urls.get(name, ""), env=keys)
-    kind, reason = sandboxes.choose(request.sandbox)
+    kind, reason = chosen or sandboxes.choose(request.sandbox)
     repo = repository.inspect(Path(request.repository)) if request.repository else None
     folder = Path(request.wording) if request.wording else guidance.TEXTS
     prompts = guidance.prompts(design, task.prompt, "{workspace}", folder)

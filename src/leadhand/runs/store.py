@@ -19,9 +19,12 @@ from leadhand.runs.spec import Repository, RunFile, new_run_id, write_run_file
 from leadhand.sandboxes import leftovers
 
 
-def create(root: Path, run: RunFile) -> RunPaths:
-    """Make the run's folder with its workspace. `run.json` is written last: a folder without it is no run."""
-    paths = RunPaths(root / new_run_id(run.lock.task.id, run.lock.digest))
+def create(root: Path, run: RunFile, name: str = "") -> RunPaths:
+    """Make the run's folder with its workspace. `run.json` is written last: a folder without it is no run.
+
+    `name` is the folder's, where it is not to be a new id.
+    """
+    paths = RunPaths(root / (name or new_run_id(run.lock.task.id, run.lock.digest)))
     try:
         paths.folder.mkdir(parents=True)
         for folder in (paths.blobs, paths.workspace, paths.scratch):
