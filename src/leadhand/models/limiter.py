@@ -10,13 +10,12 @@ import anyio
 FIRST_S = 1.0
 LONGEST_S = 60.0
 CALM_S = 60.0
-"""A model that was not told to slow down for this long starts again at the first back-off."""
+"""So long after the end of a cool-down without another, the next one starts at the first back-off again."""
 
 
 @dataclass
 class _CoolDown:
-    until: float = 0.0
-    told: float = float("-inf")
+    until: float = float("-inf")
     times: int = 0
 
 
@@ -42,7 +41,6 @@ class SharedLimiter:
         cool = self._models.setdefault(model, _CoolDown())
         now = anyio.current_time()
         if now >= cool.until:  # not one of many answers to the same moment
-            cool.times = 0 if now - cool.told > CALM_S else min(cool.times + 1, 10)
-        cool.told = now
+            cool.times = 0 if now - cool.until > CALM_S else min(cool.times + 1, 10)
         back_off = min(FIRST_S * 2**cool.times, LONGEST_S)
         cool.until = max(cool.until, now + (back_off if retry_after_s is None else retry_after_s))

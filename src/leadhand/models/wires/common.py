@@ -21,13 +21,18 @@ def tail_settings(settings: dict[str, Any]) -> bytes:
     return b"," + lj.encode(settings)[1:] if settings else b"}"
 
 
+def looks_ours(id: str) -> bool:
+    """Whether a provider's call id could be taken for one that `expand_parallel` makes."""
+    return _JOINT.match(id) is not None
+
+
 def distinct_ids(calls: Sequence[ToolCall]) -> tuple[list[ToolCall], bool]:
-    """Calls with ids that are there and differ within the turn (results are matched by them); whether any changed."""
+    """Calls with ids that are there, differ within the turn and do not look like ours; whether any was changed."""
     seen: set[str] = set()
     fixed: list[ToolCall] = []
     for index, call in enumerate(calls):
         id = call.id
-        if not id or id in seen:
+        if not id or id in seen or looks_ours(id):
             id = f"call_{index}"
             while id in seen:
                 id += "_"

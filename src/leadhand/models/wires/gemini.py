@@ -12,7 +12,7 @@ from leadhand.core.values import Assistant, Body, StopReason, ToolCall, ToolResu
 from leadhand.models import loose_json as lj
 from leadhand.models.gemini_faults import gemini_fault, stream_fault
 from leadhand.models.history import EncodedHistory
-from leadhand.models.wires.common import expand_parallel, merge_results, tail_settings
+from leadhand.models.wires.common import expand_parallel, looks_ours, merge_results, tail_settings
 from leadhand.models.wires.gemini_stream import GeminiAssembler
 
 FILTERED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY")
@@ -128,8 +128,8 @@ def read_parts(parts: list[dict[str, Any]], finish: str) -> Assistant:
         function = part.get("functionCall")
         if isinstance(function, dict):
             id = lj.string(function.get("id"))
-            if id in seen:
-                id = f"{id}_{len(calls)}"
+            if id in seen or looks_ours(id):
+                id = f"call_{len(calls)}_{len(id)}"
                 part = {**part, "functionCall": {**function, "id": id}}
             seen |= {id} - {""}
             arguments = lj.text(lj.obj(function.get("args")))
