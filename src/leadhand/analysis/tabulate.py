@@ -1,0 +1,336 @@
+"""A folded run as rows of every table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from leadhand.analysis.fold import AgentTrack, Fold
+from leadhand.analysis.measures import (
+    DUPLICATE,
+    Span,
+    calls_by_phase,
+    cost_by_phase,
+    detected_span,
+    direction,
+    files_written,
+    measured_span,
+    phase,
+    references,
+    replied,
+)
+from leadhand.analysis.rows import (
+    AgentRow,
+    AttemptRow,
+    CommandRow,
+    DelegationRow,
+    FileChangeRow,
+    MessageRow,
+    PhaseRow,
+    RunRow,
+)
+from leadhand.analysis.texts import pairwise
+from leadhand.core.events import Graded
+
+Rows = dict[str, list[tuple[Any, ...]]]
+
+
+class Label(NamedTuple):
+    """Where a run stands in its study."""
+
+    run: str
+    design: str
+    task: str
+    repeat: int
+    benchmark: str
+    grader_digest: str
+
+
+INVALID = ("cancelled", "infrastructure", "unfinished")
+"""How a run ends that no statistic counts: it has no reward, or somebody broke it off."""
+
+
+def tabulate(fold: Fold, label: Label) -> Rows:
+    """All rows of one run but its submission."""
+    span = detected_span(fold)
+    lead = next(iter(fold.agents), "")
+    mean_similarity, best = pairwise([d.report for d in fold.delegations.values() if d.ended is not None])
+    ended = [d.delegation for d in fold.delegations.values() if d.ended is not None]
+    similarity = dict(zip(ended, best, strict=True))
+    answers = replied(list(fold.mail.values()), lead)
+    return {
+        "runs": [_run(fold, label, lead, mean_similarity, similarity, answers)],
+        "agents": [_agent(fold, label.run, a) for a in fold.agents.values()],
+        "attempts": _attempts(fold, label.run, span),
+        "delegations": _delegations(fold, label.run, span, similarity),
+        "messages": _messages(fold, label.run, lead, answers),
+        "commands": _commands(fold, label.run, span),
+        "file_changes": list(_file_changes(fold, label.run)),
+        "phases": [_phases(fold, label.run, span)],
+    }
+
+
+def reward_of(gradings: list[Graded], digest: str) -> Graded | None:
+    """The newest grading with the run's grader; where the run names no grader, the newest."""
+    return next((g for g in reversed(gradings) if not digest or g.digest == digest), None)
+
+
+def _run(
+    fold: Fold,
+    label: Label,
+    lead: str,
+    mean_similarity: float | None,
+    similarity: dict[str, float | None],
+    answers: dict[str, bool],
+) -> RunRow:
+    status = fold.ended.status if fold.ended else "unfinished"
+    graded = reward_of(fold.gradings, label.grader_digest)
+    agents = list(fold.agents.values())
+    workers = [a for a in agents if a.role == "worker"]
+    delegations = list(fold.delegations.values())
+    directions = [direction(m, lead) for m in fold.mail.values() if m.delivered is not None]
+    asked = {m.mail for m in fold.mail.values() if "?" in m.text}
+    files = files_written(fold, lead)
+    heads, hands = {lead}, {a.name for a in workers}
+    delivered = [d.delivered for d in delegations if d.delivered is not None]
+    attempts = list(fold.attempts.values())
+    theirs = [a for a in attempts if a.role == "worker"]
+    counts = status not in INVALID
+    head = fold.agents.get(lead)
+    return RunRow(
+        run=label.run,
+        design=label.design,
+        task=label.task,
+        repeat=label.repeat,
+        benchmark=label.benchmark,
+        digest=fold.digest,
+        version=fold.version,
+        status=status,
+        valid=counts,
+        degraded=any(a.fault for a in agents),
+        resumed=len(fold.sessions) > 1,
+        reward=graded.grade.reward if graded and status != "infrastructure" else None,
+        passed=graded.grade.passed if graded else None,
+        total=graded.grade.total if graded else None,
+        cost=sum(a.cost for a in attempts),
+        unknown_cost=sum(a.unknown for a in attempts) + sum(a.bound for a in attempts if a.outcome == "unknown"),
+        minutes=fold.ended_s / 60,
+        events=fold.events,
+        agents=len(agents),
+        workers=len(workers),
+        steps=sum(a.steps for a in agents),
+        tool_calls=_calls(agents),
+        bash_calls=_calls(agents, "bash"),
+        wait_calls=_calls(agents, "wait") + _calls(agents, "finish"),
+        delegations=len(delegations),
+        resumed_delegations=sum(d.resumed for d in delegations),
+        rejected_delegations=sum(a.rejected.get("delegate_agent", 0) for a in agents),
+        rejected_calls=sum(sum(a.rejected.values()) for a in agents),
+        output_tokens=sum(a.usage.output for a in attempts),
+        worker_output_tokens=sum(a.usage.output for a in theirs),
+        all_tokens=sum(a.usage.total for a in attempts),
+        worker_all_tokens=sum(a.usage.total for a in theirs),
+        cold_tokens=sum(a.cold for a in attempts),
+        cold_cost=sum(a.cold_cost for a in attempts),
+        worker_cost=sum(a.cost for a in theirs),
+        unread_cost=sum(d.cost for d in delegations if d.delivered is None),
+        duplicate_cost=sum(d.cost for d in delegations if (similarity.get(d.delegation) or 0.0) >= DUPLICATE),
+        worker_to_lead=directions.count("worker to lead"),
+        lead_to_worker=directions.count("lead to worker"),
+        worker_to_worker=directions.count("worker to worker"),
+        messages_delivered=len(directions),
+        messages_rejected=sum(a.rejected.get("send_message", 0) for a in agents),
+        messages_replied=sum(answers.values()),
+        questions=sum(m in asked for m in answers),
+        questions_replied=sum(yes for m, yes in answers.items() if m in asked),
+        assignment_chars=_mean([d.assignment_chars for d in delegations]),
+        report_chars=_mean([len(d.report) for d in delegations if d.ended is not None]),
+        report_similarity=mean_similarity,
+        deliveries=len(fold.deliveries),
+        merged_deliveries=sum(len(d) > 1 for d in fold.deliveries),
+        delivered_chars=sum(len(fold.delegations[d].report) for group in fold.deliveries for d in group),
+        worker_source_files=files.workers,
+        lead_source_files=files.lead,
+        worker_reference_runs=references(fold, hands),
+        lead_reference_runs=references(fold, heads),
+        lead_reference_after_reports=references(fold, heads, max(delivered)) if delivered else None,
+        lead_model_s=_seconds(head, "model"),
+        lead_tool_s=_seconds(head, "tool"),
+        lead_idle_s=_seconds(head, "idle"),
+        lead_limited_s=_seconds(head, "limited"),
+        worker_model_s=sum(_seconds(w, "model") for w in workers),
+        worker_tool_s=sum(_seconds(w, "tool") for w in workers),
+        worker_limited_s=sum(_seconds(w, "limited") for w in workers),
+        critical_worker_s=fold.idle_worked,
+    )
+
+
+def _mean(values: list[int]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _calls(agents: Iterable[AgentTrack], tool: str = "") -> int:
+    if tool:
+        return sum(a.calls.get(tool, 0) for a in agents)
+    return sum(sum(a.calls.values()) for a in agents)
+
+
+def _seconds(agent: AgentTrack | None, doing: str) -> float:
+    return agent.seconds.get(doing, 0.0) if agent else 0.0
+
+
+def _agent(fold: Fold, run: str, a: AgentTrack) -> AgentRow:
+    mine = [t for t in fold.attempts.values() if t.agent == a.name]
+    commands = [c for c in fold.commands.values() if c.agent == a.name]
+    return AgentRow(
+        run=run,
+        agent=a.name,
+        role=a.role,
+        model=a.model,
+        reasoning=a.reasoning,
+        worker_kind=a.worker_kind,
+        started_s=a.started,
+        ended_s=a.ended,
+        status=a.status,
+        fault=a.fault,
+        steps=a.steps,
+        attempts=len(mine),
+        failed_attempts=a.failed,
+        output_tokens=sum(t.usage.output for t in mine),
+        all_tokens=sum(t.usage.total for t in mine),
+        cost=sum(t.cost for t in mine),
+        unknown_cost=sum(t.unknown for t in mine),
+        tool_calls=sum(a.calls.values()),
+        bash_calls=a.calls.get("bash", 0),
+        rejected_calls=sum(a.rejected.values()),
+        delegations=sum(d.worker == a.name for d in fold.delegations.values()),
+        source_writes=sum(bool(c.seen.sources) for c in commands),
+        source_files=len({p for c in commands for p in c.seen.sources}),
+        reference_runs=sum(c.seen.reference for c in commands),
+        model_s=_seconds(a, "model"),
+        tool_s=_seconds(a, "tool"),
+        idle_s=_seconds(a, "idle"),
+        limited_s=_seconds(a, "limited"),
+    )
+
+
+def _attempts(fold: Fold, run: str, span: Span) -> list[tuple[Any, ...]]:
+    return [
+        AttemptRow(
+            run,
+            a.attempt,
+            a.agent,
+            a.role,
+            a.model,
+            a.served,
+            a.tries,
+            a.waited,
+            a.started,
+            a.ended,
+            a.outcome,
+            a.usage.input,
+            a.usage.cache_read,
+            a.usage.cache_write_5m,
+            a.usage.cache_write_30m,
+            a.usage.cache_write_1h,
+            a.usage.cache_write_12h,
+            a.usage.output,
+            a.usage.reasoning,
+            a.cost,
+            a.unknown,
+            a.cold,
+            a.cold_cost,
+            a.delegation,
+            phase(a.started, span),
+        )
+        for a in fold.attempts.values()
+    ]
+
+
+def _delegations(fold: Fold, run: str, span: Span, similarity: dict[str, float | None]) -> list[tuple[Any, ...]]:
+    return [
+        DelegationRow(
+            run=run,
+            delegation=d.delegation,
+            worker=d.worker,
+            worker_kind=d.worker_kind,
+            resumed=d.resumed,
+            phase=phase(d.started, span),
+            started_s=d.started,
+            ended_s=d.ended,
+            delivered_s=d.delivered,
+            status=d.status,
+            assignment_chars=d.assignment_chars,
+            report_chars=len(d.report),
+            similarity=similarity.get(d.delegation),
+            cost=d.cost,
+        )
+        for d in fold.delegations.values()
+    ]
+
+
+def _messages(fold: Fold, run: str, lead: str, answers: dict[str, bool]) -> list[tuple[Any, ...]]:
+    return [
+        MessageRow(
+            run=run,
+            mail=m.mail,
+            sender=m.sender,
+            to=m.to,
+            direction=direction(m, lead),
+            chars=len(m.text),
+            question="?" in m.text,
+            sent_s=m.sent,
+            delivered_s=m.delivered,
+            replied=answers.get(m.mail),
+        )
+        for m in fold.mail.values()
+    ]
+
+
+def _commands(fold: Fold, run: str, span: Span) -> list[tuple[Any, ...]]:
+    return [
+        CommandRow(
+            run=run,
+            agent=c.agent,
+            call=c.call,
+            started_s=c.started,
+            seconds=c.seconds,
+            exit_code=c.exit_code,
+            ended=c.how,
+            chars=len(c.text),
+            output_bytes=c.size,
+            source_writes=len(c.seen.sources),
+            reference=c.seen.reference,
+            changed=len(c.changed),
+            phase=phase(c.started, span),
+        )
+        for c in fold.commands.values()
+    ]
+
+
+def _file_changes(fold: Fold, run: str) -> Iterable[tuple[Any, ...]]:
+    for c in fold.commands.values():
+        at = c.started if c.ended is None else c.ended
+        for path in c.seen.sources:
+            yield FileChangeRow(run, c.agent, c.call, at, path, "detected")
+        for path in c.changed:
+            yield FileChangeRow(run, c.agent, c.call, at, path, "measured")
+
+
+def _phases(fold: Fold, run: str, span: Span) -> PhaseRow:
+    calls, costs = calls_by_phase(fold.delegations.values(), span), cost_by_phase(fold, span)
+    measured = measured_span(fold)
+    return PhaseRow(
+        run=run,
+        first_write_s=span.first,
+        last_write_s=span.last,
+        measured_first_write_s=measured.first,
+        measured_last_write_s=measured.last,
+        ended_s=fold.ended_s,
+        calls_P=calls["P"],
+        calls_I=calls["I"],
+        calls_V=calls["V"],
+        cost_P=costs["P"],
+        cost_I=costs["I"],
+        cost_V=costs["V"],
+    )
