@@ -50,6 +50,8 @@ def one_end_each(entries: list[Entry]) -> None:
     ended = [d.delegation for d in of_kind(entries, DelegationEnded)]
     assert started == [f"d{i + 1}" for i in range(len(started))]
     assert sorted(started) == sorted(ended)
+    assigned = [e.assigns for e in of_kind(entries, MessageAdded) if e.assigns]
+    assert sorted(assigned) == sorted(started), "an assignment twice or never"
     rests = Counter(e.agent for e in entries if isinstance(e.event, AgentEnded))
     wanted = Counter(d.worker for d in of_kind(entries, DelegationStarted))
     head = next(e.agent for e in entries if isinstance(e.event, AgentStarted))
@@ -77,6 +79,8 @@ def delivered_once(entries: list[Entry], design: Design) -> None:
     assert len(delivered) == len(set(delivered)), "delivered twice"
     if design.schedule == "push":
         assert delivered == [d for d in order if d in delivered], "not in order of completion"
+    announced = [d for e in of_kind(entries, MessageAdded) for d in e.announces]
+    assert len(announced) == len(set(announced)), "announced twice"
     lead = [e.event for e in entries if e.agent == "lead" and isinstance(e.event, AgentEnded)]
     if lead and lead[-1].status == "finished" and design.at_finish != "cancel":
         assert set(delivered) == set(order), "a report was lost"

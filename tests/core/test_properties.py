@@ -22,7 +22,7 @@ from leadhand.testing.play import Played, play
 
 PRICES = {"m": Price(input=2.0, output=10.0, cache_read=0.2, cache_write_5m=2.5)}
 quick = settings(
-    max_examples=60,
+    max_examples=80,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
@@ -58,13 +58,13 @@ backends = st.sampled_from(["asyncio", "asyncio", "asyncio", "trio"])
 
 
 def played(
-    backend: str, design: Design, seed: int, folder: Path, stop: float | None = None, *, leftovers: int = 0
+    backend: str, design: Design, seed: int, folder: Path, stop: float | None = None, *, restarted: bool = False
 ) -> tuple[Played, ChaosModel, ChaosSandbox]:
     model, sandbox = ChaosModel(seed, workers=design.cap), ChaosSandbox(seed)
 
     async def run() -> Played:
         return await play(
-            model, design, folder, sandbox=sandbox, prices=PRICES, seed=seed, leftovers=leftovers, stop_after_s=stop
+            model, design, folder, sandbox=sandbox, prices=PRICES, seed=seed, restarted=restarted, stop_after_s=stop
         )
 
     return run_virtual(run, backend=backend), model, sandbox
@@ -100,7 +100,7 @@ def test_a_run_out_of_time_is_wrapped_up(design: Design, seed: int, backend: str
         assert run.entries[-1].mono <= run_s + 101
 
 
-@settings(quick, max_examples=150)
+@settings(quick, max_examples=200)
 @given(designs, seeds, backends, st.lists(st.floats(0, 1), min_size=1, max_size=3))
 @example(Design(lead="m"), 0, "asyncio", [0.0])
 def test_a_run_killed_anywhere_goes_on_where_it_was(design: Design, seed: int, backend: str, cuts: list[float]) -> None:
@@ -111,7 +111,7 @@ def test_a_run_killed_anywhere_goes_on_where_it_was(design: Design, seed: int, b
             data = journal.read_bytes()
             journal.write_bytes(data[: int(cut * len(data))])
             before = read_journal(journal)
-            run, model, sandbox = played(backend, design, seed, Path(folder), leftovers=number)
+            run, model, sandbox = played(backend, design, seed, Path(folder), restarted=number > 0)
             nothing_again(before, model, sandbox)
             same_state(run.state, state_of(run.entries, PRICES))
         check(run.entries, design, PRICES)

@@ -50,11 +50,14 @@ def fits(budget: float | None, committed: float, bound: float, *, worker: bool) 
 
 
 def backoff(tries: int, retry_after_s: float | None, random: Random) -> float:
-    """Seconds before the next attempt: full jitter up to 2^tries (at most 60), and never before Retry-After."""
-    jitter = random.uniform(0.0, min(60.0, 2.0**tries))
+    """Seconds before the next attempt: full jitter up to 2^tries (at most 60), and never before Retry-After.
+
+    After Retry-After the jitter spans up to a quarter of it, so that those told at once do not come back at once.
+    """
+    most = min(60.0, 2.0**tries)
     if retry_after_s is None or not math.isfinite(retry_after_s) or retry_after_s < 0:
-        return jitter
-    return retry_after_s + min(jitter, 0.25 * retry_after_s + 1.0)
+        return random.uniform(0.0, most)
+    return retry_after_s + random.uniform(0.0, min(most, 0.25 * retry_after_s + 1.0))
 
 
 async def ask(h: Harness, agent: AgentState, cache_key: str) -> End | None:

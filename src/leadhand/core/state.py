@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from leadhand.core.chain import Conversation, Message, Root
+from leadhand.core.errors import JournalError
 from leadhand.core.events import (
     AgentEnded,
     AgentStarted,
@@ -197,6 +198,8 @@ class State:
             worker_kind=e.worker_kind,
             conversation=Conversation(self._roots[e.root_id], inherited),
         )
+        if agent.conversation.root_id != e.root_id:
+            raise JournalError(f"root {e.root_id} does not match its content: the journal was changed")
         # A forked worker's prompt is one that the lead was billed for: its tokens are known.
         known = [a.asked[1] for a in self.agents.values() if e.at and a.asked[0] == e.at]
         if known:

@@ -45,13 +45,13 @@ async def play(
     limiter: Limiter | None = None,
     prompts: Prompts = PROMPTS,
     seed: int = 0,
-    leftovers: int = 0,
+    restarted: bool = False,
     stop_after_s: float | None = None,
 ) -> Played:
     """Run (or, where `folder` already holds a journal, resume) a team to its end.
 
     A resumed run gets the sandbox and the model that it is given: hand in the same objects to go on with them.
-    `leftovers` processes are said to have been killed before; `stop_after_s` is when the user stops the run.
+    `restarted`: agents are told that the processes they had started are gone; `stop_after_s`: the user stops the run.
     """
     check(design)
     model: Model = ScriptedModel(scripts) if isinstance(scripts, Mapping) else scripts
@@ -76,7 +76,7 @@ async def play(
         )
         if not recorded:
             journal.append("", RunStarted(digest="test", version="test"))
-        end = await _run(Team(harness, restarted=bool(leftovers)), stop_after_s)
+        end = await _run(Team(harness, restarted=restarted), stop_after_s)
     finally:
         journal.close()
     return Played(end, read_journal(path), state, model)
