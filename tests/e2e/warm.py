@@ -15,6 +15,9 @@ import threading
 import time
 from typing import Any
 
+import anyio._backends._asyncio
+import typer._adapters  # noqa: F401
+
 import leadhand.cli.app
 import leadhand.cli.carry_out
 import leadhand.cli.looking

@@ -16,12 +16,13 @@ from leadhand.analysis.summary import Summary, summarise
 from leadhand.cli import live, text
 from leadhand.cli import show as showing
 from leadhand.core.errors import LeadhandError
-from leadhand.core.events import Entry
+from leadhand.core.events import Entry, RunEnded
 from leadhand.runs import store
 from leadhand.runs.execution import Execution
 from leadhand.runs.grading import regrade
 from leadhand.runs.paths import RunPaths, find_run, runs_root
 from leadhand.runs.plan import plan, preview
+from leadhand.runs.preflight import check_servers
 from leadhand.runs.spec import Request, RunFile, read_run_file
 
 INTERRUPTED = 130
@@ -31,11 +32,15 @@ def start(request: Request, runs: str, *, plain: bool, as_json: bool) -> int:
     """Resolve, make the folder, run; the exit code."""
     keys = models.load_keys(Path.cwd())
     run = plan(request, keys)
+    check_servers(request.base_urls)
     return _carry_on(store.create(runs_root(runs), run), keys, plain=plain, as_json=as_json)
 
 
 def resume(name: str, runs: str, *, plain: bool, as_json: bool) -> int:
-    return _carry_on(find_run(name, runs_root(runs)), models.load_keys(Path.cwd()), plain=plain, as_json=as_json)
+    paths = find_run(name, runs_root(runs))
+    if not any(isinstance(e.event, RunEnded) for e in store.recorded(paths)):
+        check_servers(read_run_file(paths.run_json).request.base_urls)
+    return _carry_on(paths, models.load_keys(Path.cwd()), plain=plain, as_json=as_json)
 
 
 def demo(runs: str, sandbox: str, *, plain: bool, as_json: bool) -> int:

@@ -14,7 +14,7 @@ from leadhand.analysis.summary import summarise
 from leadhand.cli import show as showing
 from leadhand.cli import text
 from leadhand.core.errors import JournalError, UsageError
-from leadhand.core.journal import read_journal
+from leadhand.runs import store
 from leadhand.runs.paths import RunPaths, all_runs, find_run, runs_root
 from leadhand.runs.spec import read_run_file
 
@@ -22,7 +22,7 @@ from leadhand.runs.spec import read_run_file
 def show(name: str, runs: str, *, as_json: bool) -> None:
     paths = find_run(name, runs_root(runs))
     run = read_run_file(paths.run_json)
-    s = summarise(read_journal(paths.journal), run.lock.prices)
+    s = summarise(store.recorded(paths), run.lock.prices)
     if as_json:
         _print_json({"run": paths.id, "digest": run.lock.digest, "task": run.lock.task.id, "summary": s})
     else:
@@ -50,7 +50,7 @@ def list_runs(runs: str, *, as_json: bool) -> None:
 def _row(paths: RunPaths) -> dict[str, str]:
     try:
         run = read_run_file(paths.run_json)
-        s = summarise(read_journal(paths.journal) if paths.journal.exists() else [], run.lock.prices)
+        s = summarise(store.recorded(paths), run.lock.prices)
     except JournalError as error:
         return {"run": paths.id, "task": "", "team": "", "status": f"unreadable: {error}"} | dict.fromkeys(
             ("reward", "dollars", "time"), ""
@@ -113,19 +113,23 @@ def reap(runs: str, *, everything: bool) -> None:
 
     from leadhand import sandboxes
 
-    spared = [] if everything else [p.id for p in all_runs(runs_root(runs)) if _can_be_resumed(p)]
-    for line in anyio.run(sandboxes.reap, spared):
+    found = all_runs(runs_root(runs))
+    working = [p.id for p in found if store.in_use(p)]
+    resumable = [] if everything else [p.id for p in found if p.id not in working and _can_be_resumed(p)]
+    for line in anyio.run(sandboxes.reap, [*working, *(f"{id}.grading" for id in working), *resumable]):
         print(line)
-    if spared:
-        print(f"spared {text.plural(len(spared), 'run')} that can be resumed; --all takes those too")
+    if working:
+        print(f"spared {text.plural(len(working), 'run')} at work")
+    if resumable:
+        print(f"spared {text.plural(len(resumable), 'run')} that can be resumed; --all takes those too")
 
 
 def _can_be_resumed(paths: RunPaths) -> bool:
     try:
         run = read_run_file(paths.run_json)
-        return summarise(read_journal(paths.journal), run.lock.prices).status == "running"
+        return summarise(store.recorded(paths), run.lock.prices).status == "running"
     except JournalError:
-        return False
+        return paths.journal.exists()  # another version may still read it
 
 
 def _print_json(value: object) -> None:

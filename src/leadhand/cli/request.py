@@ -83,9 +83,12 @@ def budget_of(text: str) -> float | None:
     if text.lower() == "none":
         return None
     try:
-        return _positive(float(text.removeprefix("$")), "--max-usd")
+        amount = float(text.removeprefix("$"))
     except ValueError:
-        raise UsageError(f"--max-usd {text!r} is not an amount in dollars; write a number, or none") from None
+        amount = -1.0
+    if not 0 <= amount < float("inf"):
+        raise UsageError(f"--max-usd {text!r} is not an amount in dollars; write a number, or none for no limit")
+    return amount
 
 
 def _positive(number: float, option: str) -> float:

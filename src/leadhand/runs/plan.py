@@ -13,11 +13,13 @@ import leadhand
 from leadhand import guidance, models, sandboxes
 from leadhand.benchmarks.folder import fill_prompt
 from leadhand.core.chain import Root
+from leadhand.core.crew import briefing
 from leadhand.core.design import Design, check
 from leadhand.core.events import Role
 from leadhand.core.harness import Prompts
+from leadhand.core.state import Delegation
 from leadhand.core.tools import specs
-from leadhand.core.values import Limits, Price
+from leadhand.core.values import Limits
 from leadhand.runs import repository
 from leadhand.runs.spec import Lock, Request, RunFile, identity
 
@@ -31,11 +33,15 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
     task, design = request.task, request.design
     design = msgspec.structs.replace(design, limits=_tighter(design, request))
     now = datetime.now(UTC)
-    prices = {name: find_price(name, now, request.prices) for name in design.models}
     for name in design.models:  # opening connects to nothing, but finds unknown names and missing keys
         models.open_model(name, base_url=request.base_urls.get(name, ""), env=keys)
+    prices = {name: models.find_price(name, now, request.prices) for name in design.models}
     kind, reason = chosen or sandboxes.choose(request.sandbox)
     repo = repository.inspect(Path(request.repository)) if request.repository else None
+    if repo is not None:
+        task = msgspec.structs.replace(
+            task, prompt=task.prompt + repository.instructions(repo), digest=repository.digest_of(repo, task.digest)
+        )
     folder = Path(request.wording) if request.wording else guidance.TEXTS
     prompts = guidance.prompts(design, task.prompt, "{workspace}", folder)
     network = request.network or task.network
@@ -52,11 +58,6 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
         repository=repo,
     )
     return RunFile(request=request, lock=lock)
-
-
-def find_price(name: str, when: datetime, given: Mapping[str, Price]) -> Price:
-    """The price of a model at a time; an unknown one is an error, never zero."""
-    return given[name] if name in given else models.find_price(name, when, given)
 
 
 def _tighter(design: Design, request: Request) -> Limits:
@@ -99,10 +100,12 @@ def preview(run: RunFile) -> list[Preview]:
     if design.solo:
         return [agent("solo", "solo", design.lead, design.lead_reasoning, prompts.task)]
     shown = [agent("lead", "lead", design.lead, design.lead_reasoning, prompts.task)]
+    given = Delegation(id="d1", worker="w1", call="", assignment="<the lead's assignment>", resumed=False)
+    # A forked worker goes on in the lead's own conversation.
+    role: Role = "lead" if design.context == "fork" else "worker"
     for kind in design.worker_kinds:
-        first = prompts.assignment.format(worker="w1", conventions="", assignment="<the lead's assignment>")
         name = f"worker of kind {kind.name}" if kind.name else "worker"
-        shown.append(agent(name, "worker", kind.model, kind.reasoning, first))
+        shown.append(agent(name, role, kind.model, kind.reasoning, briefing(prompts, design, kind.name, given)))
     return shown
 
 

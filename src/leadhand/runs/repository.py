@@ -5,10 +5,12 @@ git runs here only with the user's own `.git`, never with one that agents could 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -17,6 +19,11 @@ from leadhand.runs.spec import Repository
 
 _SECRET = (".env", ".env.*", "*.env")
 _HARMLESS = ("*.example", "*.sample", "*.template", "*.dist")
+MOST_INSTRUCTIONS = 20_000
+"""Characters of AGENTS.md that go into the prompt."""
+
+# No hook and no monitor: `core.hooksPath` may lie in the tree, where agents can write what it would run.
+_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 _AUTHOR = ("-c", "user.name=Leadhand", "-c", "user.email=leadhand@localhost", "-c", "commit.gpgsign=false")
 
 
@@ -32,6 +39,27 @@ def inspect(path: Path) -> Repository:
     return Repository(path=top, head=head)
 
 
+def instructions(repo: Repository) -> str:
+    """What the repository's AGENTS.md says to whoever works on it, as an addition to the prompt; "" without one."""
+    file = Path(repo.path) / "AGENTS.md"
+    if "AGENTS.md" not in _listed(Path(repo.path)) or file.is_symlink() or not file.is_file():
+        return ""
+    text = file.read_text(encoding="utf-8", errors="replace").strip()
+    if len(text) > MOST_INSTRUCTIONS:
+        text = f"{text[:MOST_INSTRUCTIONS]}\n[... the rest is in AGENTS.md ...]"
+    return f"\nThe repository's own instructions for agents (AGENTS.md):\n\n{text}\n" if text else ""
+
+
+def digest_of(repo: Repository, prompt: str) -> str:
+    """The task's digest: the prompt's, and everything of the repository that the team is given."""
+    sha = hashlib.sha256(prompt.encode())
+    for name, file in _given(Path(repo.path)):
+        content = os.readlink(file).encode() if file.is_symlink() else hashlib.sha256(file.read_bytes()).digest()
+        executable = not file.is_symlink() and os.access(file, os.X_OK)
+        sha.update(b"%d %d %s\0" % (executable, len(content), name.encode("utf-8", "surrogateescape")) + content)
+    return sha.hexdigest()[:32]
+
+
 def is_secret(name: str) -> bool:
     """Files that never go into a sandbox, tracked or not."""
     base = name.rsplit("/", 1)[-1]
@@ -40,17 +68,25 @@ def is_secret(name: str) -> bool:
 
 def copy(repo: Repository, destination: Path) -> int:
     """Copy tracked and untracked-but-not-ignored files, never `.env`; the number of files."""
-    top = Path(repo.path)
-    listed = _git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     count = 0
-    for name in sorted(set(listed.split("\0")) - {""}):
-        source, target = top / name, destination / name
-        if is_secret(name) or not (source.is_symlink() or source.is_file()):
-            continue
+    for name, source in _given(Path(repo.path)):
+        target = destination / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target, follow_symlinks=False)
         count += 1
     return count
+
+
+def _given(top: Path) -> Iterator[tuple[str, Path]]:
+    """What a team is given of the working tree: (name, file or link), sorted by name."""
+    for name in sorted(_listed(top)):
+        source = top / name
+        if not is_secret(name) and (source.is_symlink() or source.is_file()):
+            yield name, source
+
+
+def _listed(top: Path) -> set[str]:
+    return set(_git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")) - {""}
 
 
 def start_history(workspace: Path) -> None:
@@ -93,13 +129,20 @@ def publish(repo: Repository, result: Path, run_id: str, patch: Path) -> str:
 
 
 def apply(repo: Repository, run_id: str, patch: Path) -> str:
-    """Bring a run's work into the user's tree: a merge where the tree is clean, else the diff on top of it."""
+    """Bring a run's work into the user's tree.
+
+    A merge where the tree is clean and the team was given just what HEAD was; else the diff, on top of what is there.
+    """
     top = Path(repo.path)
     branch = branch_name(run_id)
+    if not patch.exists():
+        raise UsageError(f"run {run_id} has no result to apply; `leadhand show {run_id}` says how it ended")
+    if not patch.stat().st_size:
+        return "nothing to apply: the team changed no file"
     if not _git(top, "rev-parse", "--verify", "-q", f"refs/heads/{branch}", check=False).strip():
         raise UsageError(f"branch {branch} is gone from {top}; apply {patch} by hand with `git apply`")
-    if not _git(top, "status", "--porcelain", "--untracked-files=no").strip() and repo.head:
-        done = _run(top, "merge", "--no-edit", branch)
+    if repo.head == repo.base and not _git(top, "status", "--porcelain", "--untracked-files=no").strip():
+        done = _run(top, "merge", "--no-edit", "--no-overwrite-ignore", branch)
         if done.returncode != 0:
             _run(top, "merge", "--abort")
             raise UsageError(f"{branch} does not merge cleanly into {top}; merge it by hand: git merge {branch}")
@@ -116,8 +159,9 @@ def apply(repo: Repository, run_id: str, patch: Path) -> str:
 def _tree(top: Path, folder: Path, seed: str, *, everything: bool = False) -> str:
     """The tree object of a folder's content, as a change of the tree-ish `seed`.
 
-    What the team never saw (secrets, submodules) stays as in `seed`. New files that are ignored are left out, unless
-    `everything` is wanted; tracked ones never are. A `.git` in the folder is the agents' own and is removed.
+    What the team never saw (secrets, submodules) stays as in `seed`, and is never added to it. New files that are
+    ignored are left out, unless `everything` is wanted; tracked ones never are. A `.git` in the folder is the agents'
+    own and is removed.
     """
     for nested in list(folder.rglob(".git")):
         if nested.is_dir() and not nested.is_symlink():
@@ -129,6 +173,9 @@ def _tree(top: Path, folder: Path, seed: str, *, everything: bool = False) -> st
         if seed:
             _git(top, "read-tree", seed, env=env)
         _git(top, "-c", "core.autocrlf=false", "add", "-A", *(("-f",) if everything else ()), env=env)
+        made = [n for n in _git(top, "ls-files", "-z", env=env).split("\0") if n and is_secret(n)]
+        if made:
+            _git(top, "update-index", "--force-remove", "--", *made, env=env)
         for entry in _unseen(top, seed):
             _git(top, "update-index", "--add", "--cacheinfo", entry, env=env)
         return _git(top, "write-tree", env=env).strip()
@@ -170,8 +217,11 @@ def _run(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> su
     kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     if env and "GIT_WORK_TREE" in env:
         git_dir = subprocess.run(
-            ["git", "-C", str(folder), "rev-parse", "--absolute-git-dir"], capture_output=True, env=kept, check=True
+            ["git", *_QUIET, "-C", str(folder), "rev-parse", "--absolute-git-dir"],
+            capture_output=True,
+            env=kept,
+            check=True,
         ).stdout.decode("utf-8", "surrogateescape")
         kept |= {"GIT_DIR": git_dir.rstrip("\n")}
         folder = Path(env["GIT_WORK_TREE"])
-    return subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, env=kept | (env or {}))
+    return subprocess.run(["git", *_QUIET, "-C", str(folder), *arguments], capture_output=True, env=kept | (env or {}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -12,6 +13,8 @@ import msgspec
 from leadhand.benchmarks.staging import stage_mounts
 from leadhand.benchmarks.submission import BadSubmission, unpack
 from leadhand.core.errors import GradingError, UsageError
+from leadhand.core.events import Entry
+from leadhand.core.journal import read_journal
 from leadhand.core.values import Limits, SandboxSpec
 from leadhand.runs import repository
 from leadhand.runs.paths import RunPaths
@@ -65,6 +68,23 @@ def sandbox_spec(paths: RunPaths, run: RunFile, *, network: bool) -> SandboxSpec
         mounts=mounts,
         image=run.lock.task.image,
     )
+
+
+def recorded(paths: RunPaths) -> list[Entry]:
+    """The run's journal; empty where the run was killed before it had one. Raises `JournalError`."""
+    return read_journal(paths.journal) if paths.journal.exists() else []
+
+
+def in_use(paths: RunPaths) -> bool:
+    """Whether a process is working on the run right now: it holds the journal's lock."""
+    try:
+        with paths.journal.open("rb") as journal:
+            fcntl.flock(journal, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def clear_leftovers(run_id: str) -> int:
