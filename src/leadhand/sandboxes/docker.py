@@ -23,20 +23,20 @@ from leadhand.sandboxes import archive, engine, frames
 from leadhand.sandboxes.bwrap import HOME, SCRATCH, WORKSPACE, environment
 from leadhand.sandboxes.channel import Channel
 from leadhand.sandboxes.engine import Engine, EngineError
+from leadhand.sandboxes.launcher import launcher
 from leadhand.sandboxes.limits import clamp
-from leadhand.sandboxes.subreaper import subreaper
 
 LABEL = "leadhand.run"
 IMAGE = "python:3.12-bookworm"  # where a task names none: bash, git, compilers, Python
-SUBREAPER = "/run/leadhand/subreaper"
+LAUNCHER = "/run/leadhand/launcher"
 START_S = 60.0
 
 # Pid 1: the login shell's environment is taken once; the image's own PATH stays in front of the profile's.
 _LOGIN = 'export LH_PATH="$PATH"; exec /bin/bash -lc "$0"'
 _CONTROL = f'export PATH="$LH_PATH:$PATH"; unset LH_PATH; {frames.BOOT}'
-# A runner: puts the subreaper in place, if it is not there, and becomes a bash below it.
+# A runner: puts the launcher in place, if it is not there, and becomes a bash below it.
 _ARM = '[[ -x $0 ]] || { printf "$2" >"$0.$$" && chmod 555 "$0.$$" && mv -f "$0.$$" "$0"; }; '
-_RUNNER = f'{_ARM} exec "$0" /bin/bash --norc --noprofile -c "$1"'
+_RUNNER = f'{_ARM} exec "$0" - /bin/bash --norc --noprofile -c "$1"'
 _ENVIRONMENT = "while IFS= read -r -d '' lh_kv; do export \"$lh_kv\"; done </proc/1/environ\n"
 
 
@@ -45,20 +45,20 @@ class Docker:
 
     sweep_root = 0
 
-    def __init__(self, engine: Engine, info: SandboxInfo, program: bytes | None) -> None:
+    def __init__(self, engine: Engine, info: SandboxInfo, program: bytes) -> None:
         self.engine = engine
         self.info = info
         self.control = Channel()
-        self._program = "".join(f"\\{byte:03o}" for byte in program or b"")
+        self._program = "".join(f"\\{byte:03o}" for byte in program)
 
     def _boot(self, name: str, before: str = "") -> bytes:
         return frames.boot(
             spool=f"{SCRATCH}/outputs",
             name=name,
-            subreaper=SUBREAPER if self._program else "",
+            launcher=LAUNCHER,
             file_kib=self.info.limits.file_mb << 10,
             sweep="0",
-            before=before,
+            before=f"LH_ARM='{self._program}'\n{before}",
         )
 
     async def attach(self, *, fresh: bool) -> None:
@@ -82,9 +82,7 @@ class Docker:
             raise SandboxError(f"image {self.info.image}: the container ended at once; does it have /bin/bash?")
 
     async def open(self, name: str) -> Channel:
-        argv = ["/bin/bash", "--norc", "--noprofile", "-c", frames.BOOT]
-        if self._program:
-            argv = [*argv[:4], _RUNNER, SUBREAPER, frames.BOOT, self._program]
+        argv = ["/bin/bash", "--norc", "--noprofile", "-c", _RUNNER, LAUNCHER, frames.BOOT, self._program]
         streams = {"AttachStdin": True, "AttachStdout": True, "AttachStderr": False, "Tty": False}
         path = engine.path_of("containers", self.info.id, "exec")
         made = await to_thread.run_sync(self.engine.post, path, {**streams, "Cmd": argv})
@@ -164,7 +162,7 @@ async def reattach(info: SandboxInfo, spec: SandboxSpec) -> Docker:
     """The container of an interrupted run, everything in it killed; started again if it had stopped."""
     found = await to_thread.run_sync(engine.find)
     host = await to_thread.run_sync(found.get, "/info")
-    docker = Docker(found, info, subreaper(host.get("Architecture", "")))
+    docker = Docker(found, info, launcher(host.get("Architecture", "")))
     try:
         state = await to_thread.run_sync(found.get, engine.path_of("containers", info.id, "json"))
         if not state["State"]["Running"]:
@@ -179,7 +177,7 @@ async def reattach(info: SandboxInfo, spec: SandboxSpec) -> Docker:
     return docker
 
 
-def _create(found: Engine, spec: SandboxSpec) -> tuple[SandboxInfo, bytes | None]:
+def _create(found: Engine, spec: SandboxSpec) -> tuple[SandboxInfo, bytes]:
     """Create the container; not started. Blocks (for minutes when an image must be pulled)."""
     host = found.get("/info")
     limits, warnings = clamp(spec.limits, cpus=host["NCPU"], memory_mb=host["MemTotal"] >> 20)
@@ -198,7 +196,7 @@ def _create(found: Engine, spec: SandboxSpec) -> tuple[SandboxInfo, bytes | None
     )
     made = found.post("/containers/create", container(spec, info), name=info.id)
     said = tuple(str(text) for text in made.get("Warnings") or ())
-    return msgspec.structs.replace(info, warnings=warnings + said), subreaper(host.get("Architecture", ""))
+    return msgspec.structs.replace(info, warnings=warnings + said), launcher(host.get("Architecture", ""))
 
 
 def _not_enforced(host: dict[str, Any]) -> tuple[str, ...]:

@@ -14,7 +14,9 @@ LINE = 4096  # no reply's first line is longer
 # What a new runner is started with: a bash that reads the script from its stream, under a name of its own, so that
 # neither `pkill bash` nor `pkill -f <a word of the script>` finds it.
 _READ = 'IFS= read -r lh_n; LC_ALL=C IFS= read -r -N "$lh_n" lh_s; eval "$lh_s"'
-BOOT = f"exec -a leadhand /bin/bash --norc --noprofile -c {shlex.quote(_READ)}"
+#
+# The process limit while it starts: bash takes it as the number of children to remember, half a MB for 32,768.
+BOOT = f"ulimit -S -u 256; exec -a leadhand /bin/bash --norc --noprofile -c {shlex.quote(_READ)}"
 
 
 class BadFrame(Exception):
@@ -32,9 +34,9 @@ class Reply(NamedTuple):
     body: bytes
 
 
-def boot(*, spool: str, name: str, subreaper: str, file_kib: int, sweep: str, before: str = "") -> bytes:
+def boot(*, spool: str, name: str, launcher: str, file_kib: int, sweep: str, before: str = "") -> bytes:
     """The first bytes on a new runner's stream: the script with its arguments, after the shell text `before`."""
-    arguments = [spool, name, subreaper, str(file_kib), sweep]
+    arguments = [spool, name, launcher, str(file_kib), sweep]
     text = f"{before}LH_BOOT={shlex.quote(BOOT)}\nset -- {shlex.join(arguments)}\n{SCRIPT}".encode()
     return b"%d\n%s" % (len(text), text)
 

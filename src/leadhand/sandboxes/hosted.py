@@ -21,7 +21,7 @@ from leadhand.core.values import SandboxInfo, SandboxSpec
 from leadhand.sandboxes import archive, frames
 from leadhand.sandboxes.cgroups import Group
 from leadhand.sandboxes.channel import Channel
-from leadhand.sandboxes.subreaper import subreaper
+from leadhand.sandboxes.launcher import launcher
 
 START_S = 30.0
 
@@ -41,19 +41,18 @@ async def connect(channel: Channel, read: int, write: int) -> None:
 
 
 class Folder:
-    """The harness's own folder of one sandbox on the host: the subreaper, FIFOs, whatever the backend adds."""
+    """The harness's own folder of one sandbox on the host: the launcher, FIFOs, whatever the backend adds."""
 
-    def __init__(self, run_id: str, machine: str = "") -> None:
+    def __init__(self, run_id: str) -> None:
+        program = launcher(os.uname().machine)
         self.path = Path(tempfile.mkdtemp(prefix=f"leadhand-{run_id}-"))
         self.path.chmod(0o755)
-        program = subreaper(machine or os.uname().machine)
-        self.subreaper = self.add("subreaper", program, 0o555) if program else ""
+        self.add("launcher", program, 0o555)
 
-    def add(self, name: str, data: bytes, mode: int = 0o444) -> str:
+    def add(self, name: str, data: bytes, mode: int = 0o444) -> None:
         path = self.path / name
         path.write_bytes(data)
         path.chmod(mode)
-        return name
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
@@ -73,8 +72,8 @@ class Hosted:
         self.process: asyncio.subprocess.Process | None = None
 
     def boot(self, name: str) -> bytes:
-        program = f"{self.inside}/{self.folder.subreaper}" if self.folder.subreaper else ""
-        return frames.boot(spool=self.spool, name=name, subreaper=program, file_kib=self.file_kib, sweep=self.sweep)
+        program = f"{self.inside}/launcher"
+        return frames.boot(spool=self.spool, name=name, launcher=program, file_kib=self.file_kib, sweep=self.sweep)
 
     async def start(self, argv: list[str], env: dict[str, str], cwd: str | None = None) -> None:
         """Start the control runner as `argv` + shell text. Raises `SandboxError` with what the program said."""

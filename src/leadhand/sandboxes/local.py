@@ -50,8 +50,7 @@ def _prepare(spec: SandboxSpec) -> tuple[list[str], Hosted, SandboxInfo]:
         network=True,
         paths=paths,
     )
-    subreaper = [f"{inside}/{folder.subreaper}"] if folder.subreaper else []
-    return [*subreaper, "/bin/bash", "--norc", "--noprofile", "-c"], hosted, info
+    return [f"{inside}/launcher", "-", "/bin/bash", "--norc", "--noprofile", "-c"], hosted, info
 
 
 def _environment(spec: SandboxSpec, inside: str) -> dict[str, str]:

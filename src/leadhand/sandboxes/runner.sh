@@ -1,7 +1,7 @@
 # The runner: a bash process inside the sandbox that runs one agent's commands, one after the other.
 # A second one, the control runner, starts runners and kills what must be killed. Needs bash 4.4 and coreutils.
 #
-# $1 spool folder (outputs)  $2 name of this runner  $3 subreaper program ("" = none)  $4 largest file, KiB
+# $1 spool folder (outputs)  $2 name of this runner  $3 the launcher (launcher.c)  $4 largest file, KiB
 # $5 what the control runner kills when the harness is gone: 0 = every process that can be seen, self = those below it
 # LH_BOOT is the shell text that starts a bash which reads this script from its standard input.
 #
@@ -16,10 +16,12 @@
 # would truncate a file that it was given directly. Why the kill path uses builtins only: it must work when no process
 # can be started any more.
 
+ulimit -S -u hard # see BOOT in frames.py
 lh_all=${LC_ALL-}; lh_had=${LC_ALL+x}
 unset LC_ALL; LC_ALL=C # lengths are bytes; not exported, so commands do not see it
-lh_spool=$1 lh_name=$2 lh_sub=$3 lh_blocks=$4 lh_root=$5 lh_n=0
+lh_spool=$1 lh_name=$2 lh_launcher=$3 lh_blocks=$4 lh_root=$5 lh_n=0
 exec 3<&0 4>&1 </dev/null >/dev/null 2>&1
+exec 9<> <(:) # a pipe on which launchers say that an output ended
 printf leadhand >/proc/$$/comm # an agent's `pkill bash` misses it
 trap : TERM HUP INT QUIT USR1 USR2 ALRM PIPE # caught, not ignored: commands start with the defaults
 
@@ -91,21 +93,36 @@ lh_kill_command() { # kill the running command of runner $1 with pid $2, if it s
   ((++lh_killed))
 }
 
+lh_ended() { # lh_ended id seconds: whether the output of command `id` ended within that time; how is in lh_flag
+  local part
+  while IFS= read -r -t "$2" -u 9 part; do
+    part=$lh_word$part lh_word=
+    [[ ${part% *} == "$1" ]] && { lh_flag=${part#* }; return 0; } # else word of an older output
+  done
+  lh_word+=$part # time was up in the middle of a line
+  lh_flag=b
+  return 1
+}
+
 lh_settle() { # the command ended but its output is not: wait (0.6 s at most) until what was written is drained
-  # 0: the output ended after all. 1: something in the background holds it.
-  local i last= pos state l held=1
-  { exec 6<"/proc/$1/fd/0"; } || return 0
+  local i k l last= pos state pid= file kids=()
+  { read -r -a kids <"/proc/$$/task/$$/children"; } || { [[ -e /proc/$$/task/$$/children ]] || kids=(/proc/[0-9]*); }
+  # What was left in the background is our child by now. Where there is nobody but the launcher, it is only slow.
+  if ((${#kids[@]} <= 1)); then lh_ended "$1" 5; return; fi
+  for k in "${kids[@]#/proc/}"; do # the launcher that drains into our file
+    { IFS= read -r -d '' l && IFS= read -r -d '' file; } <"/proc/$k/cmdline"
+    [[ $file == "$lh_out" ]] && pid=$k
+  done
+  [[ $pid ]] && { exec 6<"/proc/$pid/fd/0"; } || { lh_ended "$1" 0.1; return; }
   for ((i = 0; i < 120; i++)); do
     pos= state=
-    { read -r _ pos <"/proc/$1/fdinfo/1"; }
-    { IFS= read -r l <"/proc/$1/stat"; } && state=${l##*) } && state=${state%% *}
+    { read -r _ pos <"/proc/$pid/fdinfo/1"; }
+    { IFS= read -r l <"/proc/$pid/stat"; } && state=${l##*) } && state=${state%% *}
     if [[ $state == S && $pos == "$last" ]] && ! read -r -t 0 -u 6; then break; fi
     last=$pos
-    IFS= read -r -t 0.005 -u 9 # sleeps without a process
-    (($? > 128)) || { held=0; break; }
+    lh_ended "$1" 0.005 && break
   done
   exec 6<&-
-  return $held
 }
 
 lh_send() { # lh_send id code keep flag: reply with the first and last bytes of the output file
@@ -134,42 +151,31 @@ lh_send() { # lh_send id code keep flag: reply with the first and last bytes of 
 }
 
 lh_run() { # lh_run id keep len(cwd) len(command)
-  local cwd= cmd= code drain=0 flag=e script= lh_pid
+  local cwd= cmd= code script=
   IFS= read -r -N "$3" -u 3 cwd
   (($4)) && IFS= read -r -N "$4" -u 3 cmd
   [[ -d $lh_spool ]] || mkdir -p "$lh_spool"
-  [[ -n $lh_out ]] || lh_out=$lh_spool/$lh_name.$((++lh_n)).out
+  [[ -x $lh_launcher || -z ${LH_ARM-} ]] || lh_arm
+  [[ $lh_out ]] || lh_out=$lh_spool/$lh_name.$((++lh_n)).out
+  : >"$lh_out" # not the last output again, if this command does not come to write one
   if (($4 > 100000)); then # more than one argument may hold
     script=$lh_spool/$lh_name.sh
     printf %s "$cmd" >"$script"
   fi
-  coproc LH { ulimit -f "$lh_blocks"; exec cat 5>&1 >"$lh_out" 3<&- 4>&-; }
-  exec 8>&"${LH[1]}" 9<&"${LH[0]}"
-  lh_pid=$LH_PID
-  eval "exec ${LH[0]}<&- ${LH[1]}>&-"
   (
     ulimit -f "$lh_blocks"
     echo 300 >/proc/self/oom_score_adj # a lack of memory ends commands, not runners
     echo "$BASHPID" >"$lh_spool/$lh_name.pid"
-    exec >&8 2>&1 3<&- 4>&- 8>&- 9<&-
-    cd -- "$cwd" || exit 125
+    cd -- "$cwd" || { printf %s\\n "there is no folder $cwd" >"$lh_out"; printf '%s e\n' "$1" >&9; exit 125; }
     if [[ $lh_had ]]; then export LC_ALL=$lh_all; else unset LC_ALL; fi
-    if [[ $script ]]; then exec ${lh_sub:+"$lh_sub"} /bin/bash "$script"; else exec ${lh_sub:+"$lh_sub"} /bin/bash -c "$cmd"; fi
+    exec 3<&- 4>&-
+    if [[ $script ]]; then set -- "$1" "$script"; else set -- "$1" -c "$cmd"; fi
+    exec "$lh_launcher" "$lh_out" "$1" "$lh_blocks" /bin/bash "${@:2}"
   )
   code=$?
-  exec 8>&-
-  IFS= read -r -t 0.01 -u 9
-  if (($? > 128)); then
-    lh_settle "$lh_pid" || flag=b
-  fi
-  if [[ $flag == e ]]; then
-    wait "$lh_pid"
-    drain=$?
-    ((drain == 0)) || flag=f
-  fi
-  exec 9<&-
-  lh_send "$1" "$code" "$2" "$flag"
-  [[ $flag == e ]] || lh_out= # somebody else's file from now on
+  lh_ended "$1" 0.01 || lh_settle "$1"
+  lh_send "$1" "$code" "$2" "$lh_flag"
+  [[ $lh_flag == e ]] || lh_out= # somebody else's file from now on
 }
 
 lh_put() { # lh_put id len(path) len(data)
@@ -185,12 +191,16 @@ lh_put() { # lh_put id len(path) len(data)
   lh_reply "$1" $code
 }
 
-lh_spawn() { # lh_spawn fifo_in fifo_out: become another runner, in the background
-  trap - INT QUIT
-  exec ${lh_sub:+"$lh_sub"} /bin/bash --norc --noprofile -c "$LH_BOOT" <"$1" >"$2" 3<&- 4>&-
+lh_arm() { # put the launcher (back) in place, where the sandbox cannot be given it in a read-only mount
+  printf "$LH_ARM" >"$lh_launcher.$$" && chmod 555 "$lh_launcher.$$" && mv -f "$lh_launcher.$$" "$lh_launcher"
 }
 
-lh_out=
+lh_spawn() { # lh_spawn fifo_in fifo_out: become another runner, in the background
+  trap - INT QUIT
+  exec "$lh_launcher" - /bin/bash --norc --noprofile -c "$LH_BOOT" <"$1" >"$2" 3<&- 4>&- 9>&-
+}
+
+lh_out= lh_word=
 printf 'LH 0 %d 0 0 e %s\n' $$ "$UID:${GROUPS[0]}" >&4
 while IFS=' ' read -r -u 3 lh_verb lh_id lh_a lh_b lh_c; do
   case $lh_verb in
