@@ -1,0 +1,44 @@
+"""The `Engine` port: where runs are carried out. The driver decides what runs when, an engine only carries it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from leadhand.core.events import Entry
+from leadhand.runs.spec import RunFile
+from leadhand.study.outcome import Outcome
+
+Watch = Callable[[Entry], None]
+"""Sees each entry of a run's journal, soon after it is written."""
+
+
+class Job(NamedTuple):
+    """One run to carry on from wherever its folder stands. `file` is what it is made from if there is none yet."""
+
+    folder: Path
+    file: RunFile
+    watch: Watch
+
+
+class Engine(Protocol):
+    """Carries out many runs at once."""
+
+    @property
+    def slots(self) -> int:
+        """How many jobs it can work on at once, now."""
+        ...
+
+    async def submit(self, job: Job) -> Outcome:
+        """Carry the run to its end, and its journal, blobs and `run.json` into `job.folder`; what it came to.
+
+        A run that was begun here is carried on, one whose workspace is lost (a node is gone) ends as
+        `infrastructure`. Raises `LeadhandError` where this machine failed: the run is left to be resumed. Cancelled,
+        it leaves a journal that tells what may have been billed.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release what the engine holds. Idempotent."""
+        ...

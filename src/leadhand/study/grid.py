@@ -1,0 +1,169 @@
+"""From the factors of a study file to its designs by name, and the order of its runs. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from random import Random
+from typing import Any, TypeVar
+
+import msgspec
+
+from leadhand.core.design import Design, Kind, check
+from leadhand.core.errors import UsageError
+from leadhand.study.file import StudyFile, table
+
+Designs = dict[str, Design]
+T = TypeVar("T")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+_-]*")
+
+
+def designs_of(study: StudyFile) -> Designs:
+    """All designs of a study, solo controls included, by name. Designs that are equal are one, under its first name.
+
+    Raises `UsageError` for a design that cannot run, naming it.
+    """
+    found: Designs = {}
+    for name, settings in _asked_for(study):
+        design = _design(settings, study.models, name)
+        if NAME.fullmatch(name) is None:
+            raise UsageError(f"designs: {name!r} is not a name; use letters, digits, '+', '_' and '-'")
+        if found.get(name, design) != design:
+            raise UsageError(f"designs: two designs are called {name!r}; rename one")
+        if design not in found.values():
+            found[name] = design
+    return _with_controls(found, study.models) if study.solo_controls else found
+
+
+def _asked_for(study: StudyFile) -> Iterable[tuple[str, dict[str, Any]]]:
+    base = study.base
+    if study.grid:
+        for values in product(*study.grid.values()):
+            factors = dict(zip(study.grid, values, strict=True))
+            yield label(factors), {**base, **factors}
+    if study.vary:
+        yield "base", base
+    for factor, levels in study.vary.items():
+        for level in levels:
+            yield label({factor: level}), {**base, factor: level}
+    for name, changes in study.designs.items():
+        yield name, {**base, **changes}
+    if not (study.grid or study.vary or study.designs):
+        yield "base", base
+
+
+def _design(settings: Mapping[str, Any], models: Mapping[str, str], name: str) -> Design:
+    given = dict(settings)
+    if given.get("budget_usd") == "none":
+        given["budget_usd"] = None
+    for role in ("lead", "worker"):
+        if isinstance(given.get(role), str):
+            given[role] = models.get(given[role], given[role])
+    if isinstance(given.get("kinds"), list):
+        given["kinds"] = [_kind(k, models, name) for k in given["kinds"]]
+    if isinstance(given.get("guidance"), str) and set(given["guidance"]) <= set("PIV"):
+        given["guidance"] = "".join(s for s in "PIV" if s in given["guidance"])
+    if not given.get("lead"):
+        raise UsageError(f"design {name}: no lead model; set lead = 'PROVIDER/MODEL' in [base]")
+    design = table(given, Design, f"design {name}: ")
+    try:
+        check(design)
+    except UsageError as error:
+        raise UsageError(f"design {name}: {error}") from None
+    return design
+
+
+def _kind(raw: Any, models: Mapping[str, str], name: str) -> Kind:
+    if not isinstance(raw, dict):
+        raise UsageError(f"design {name}: kinds: each is a table with a name")
+    kind = table(raw, Kind, f"design {name}: kinds.")
+    return msgspec.structs.replace(kind, model=models.get(kind.model, kind.model))
+
+
+def label(factors: Mapping[str, Any]) -> str:
+    """A short name for what is varied: {"guidance": "P", "workers": 4} is `P_4w`."""
+    return "_".join(_level(factor, level) for factor, level in factors.items()) or "base"
+
+
+def _level(factor: str, level: Any) -> str:
+    text = slug(str(level).rpartition("/")[2]) or "default"
+    match factor:
+        case "guidance" | "schedule" | "lead":
+            return text
+        case "worker":
+            return f"w-{text}"
+        case "workers":
+            return f"{text}w"
+        case "max_workers":
+            return f"cap{text}"
+        case "messaging":
+            return {"off": "silent", "on": "messages", "plus": "messages-plus"}.get(text, text)
+    return f"{factor.replace('_', '-')}-{text}"
+
+
+def slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9+-]+", "-", text).strip("-")[:48]
+
+
+# --- solo controls ---------------------------------------------------------------------------------------------
+
+
+def control(design: Design) -> Design:
+    """The solo agent that a team is measured against: `minimal` for `minimal` teams, `PIV` for any stage guidance."""
+    visible = "own" if design.budget_visibility != "none" else "none"
+    return Design(
+        lead=design.lead,
+        lead_reasoning=design.lead_reasoning,
+        solo=True,
+        guidance="minimal" if design.guidance == "minimal" else "PIV",
+        budget_usd=design.budget_usd,
+        budget_visibility=visible,  # type: ignore[arg-type]
+        max_output_tokens=design.max_output_tokens,
+        retries=design.retries,
+        limits=design.limits,
+    )
+
+
+def control_of(name: str, designs: Mapping[str, Design]) -> str:
+    """The name of a team's solo control among `designs`; "" for a solo design or where there is none."""
+    design = designs[name]
+    if design.solo:
+        return ""
+    wanted = control(design)
+    return next((n for n, d in designs.items() if d.solo and control(d) == wanted), "")
+
+
+def _with_controls(teams: Designs, models: Mapping[str, str]) -> Designs:
+    """Solo controls first, so that a study that stops early has them."""
+    wanted = list(dict.fromkeys(control(d) for d in teams.values() if not d.solo))
+    missing = [c for c in wanted if not any(d.solo and control(d) == c for d in teams.values())]
+    short = {long: name for name, long in models.items()}
+    settings = [tuple(f"{v}" for v in (d.lead, d.lead_reasoning)) for d in missing]
+    several = len(set(settings)) > 1
+    controls: Designs = {}
+    for design in missing:
+        lead = slug(short.get(design.lead, design.lead.rpartition("/")[2]))
+        parts = [lead, design.lead_reasoning] if several else []
+        name = "_".join(p for p in (*parts, "solo", design.guidance) if p)
+        controls[_unused(name, {*teams, *controls})] = design
+    return {**controls, **teams}
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    number = 2
+    free = name
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free
+
+
+# --- order -----------------------------------------------------------------------------------------------------
+
+
+def in_order(designs: Sequence[str], tasks: Sequence[T], repeats: int, seed: int) -> list[tuple[str, T, int]]:
+    """(design, task, repeat) of every run: by repeat, then task (shuffled by the seed, the same in each repeat), then
+    all designs of that task. Wherever it stops, what is done is paired but for one task.
+    """
+    shuffled = Random(f"order-{seed}").sample(list(tasks), len(tasks))
+    return [(design, task, repeat) for repeat in range(1, repeats + 1) for task in shuffled for design in designs]
