@@ -1,4 +1,4 @@
-"""The team of the kill test: a lead and two workers, each of whose commands leaves a line in a log that nothing resets."""
+"""The team of the kill test: a lead and two workers. Each command leaves lines in a log that nothing resets."""
 
 from __future__ import annotations
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from conftest import CLEAN, HERE, PRICE
 
+from conftest import HERE, PRICE, Warm, warm
 from leadhand.core.events import (
     AttemptFailed,
     AttemptReplied,
@@ -48,45 +43,6 @@ CHAIN = 14
 """Kills of one run before it is let go to its end."""
 
 
-class Warm:
-    """A warm process (`warm.py`); one harness at a time."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def harness(self, job: dict[str, Any], kill_after_s: float | None) -> int:
-        """Run a harness to its end, which may be a SIGKILL from outside; its exit code, or minus the signal."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps(job), file=self._process.stdin, flush=True)
-        pid = int(self._process.stdout.readline())
-        if kill_after_s is not None:
-            timer = threading.Timer(kill_after_s, _kill, [pid])
-            timer.start()
-        code = int(self._process.stdout.readline())
-        if kill_after_s is not None:
-            timer.cancel()
-        return code
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
-@contextmanager
-def warm() -> Iterator[Warm]:
-    command = [sys.executable, str(HERE / "warm.py")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=CLEAN) as process:
-        try:
-            yield Warm(process)
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
-
-
 def point(luck: Random) -> dict[str, Any]:
     """Where the next kill falls: by the clock from outside, or at a line of the journal from inside."""
     kinds: list[tuple[list[str], float, int]] = [  # kinds of line, longest delay after it, how far on
@@ -113,8 +69,11 @@ class Chain:
         self.luck = Random(seed)
         self.root = folder / f"runs{seed}"
         self.seen: Counter[str] = Counter()
-        self._warm, self._url, self._bill, self._task = warm, url, bill, task
-        self._out = folder / f"out{seed}"
+        self._warm, self._bill, self._task = warm, bill, task
+        self._team = ["--lead", "openai-chat/fake", "--base-url", url, "--price", PRICE, "--max-workers", "2"]
+        self._team += ["--sandbox", "bwrap"]
+        self._place = ["--plain", "--runs", str(self.root)]
+        self._folder = folder
         self._billed_before = len(read_bill(bill)) if bill.exists() else 0
         self._open: set[int] = set()
         """The attempts that were in flight at a kill."""
@@ -134,19 +93,10 @@ class Chain:
     def _session(self, kill: dict[str, Any] | None) -> bool:
         """Start or resume the run; whether it was killed."""
         runs = all_runs(self.root)
-        argv = (
-            ["resume", runs[0].id, "--plain", "--runs", str(self.root)]
-            if runs
-            else ["run", str(self._task), "--plain", "--runs", str(self.root), "--sandbox", "bwrap"]
-            + ["--lead", "openai-chat/fake", "--base-url", self._url, "--price", PRICE, "--max-workers", "2"]
-        )
-        job = {"argv": argv, "out": str(self._out), "env": {}, "cwd": str(self.root.parent)}
-        clock = kill is not None and kill["when"] == "clock"
-        if kill is not None and not clock:
-            job["kill"] = kill
-        code = self._warm.harness(job, kill["at"] if kill is not None and clock else None)
-        assert code in (0, -signal.SIGKILL), f"exit code {code} after {kill}:\n{self._out.read_text()}"
-        return code != 0
+        argv = ["resume", runs[0].id, *self._place] if runs else ["run", str(self._task), *self._team, *self._place]
+        done = self._warm.run(argv, self._folder, kill=kill)
+        assert done.code in (0, -signal.SIGKILL), f"exit code {done.code} after {kill}:\n{done.err}"
+        return done.code != 0
 
     def _after_kill(self) -> None:
         """What must hold of whatever a kill leaves."""

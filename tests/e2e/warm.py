@@ -1,8 +1,8 @@
 """A process that has Leadhand loaded and forks a harness for each line it reads: `leadhand` without its start-up time.
 
-A line is JSON: `argv`, `out` (file for stdout and stderr), `env`, `cwd`, and perhaps `kill`, a point at which the harness
-kills itself with SIGKILL. It answers with the pid of the harness, then, in a line of its own, with how that ended
-(the exit code, or minus the signal). The hook lives here and not in the product.
+A line is JSON: `argv`, `out` and `err` (files), `env`, `cwd`, and perhaps `kill`, a point at which the harness kills
+itself with SIGKILL. It answers with the pid of the harness, then, in a line of its own, with how that ended (the exit
+code, or minus the signal). The hook lives here and not in the product.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 import time
 from typing import Any
 
-import anyio._backends._asyncio
+import anyio._backends._asyncio  # noqa: F401
 import typer._adapters  # noqa: F401
 
 import leadhand.cli.app
@@ -26,8 +26,10 @@ import leadhand.models.http_model
 import leadhand.models.wires.chat
 import leadhand.runs.execution
 import leadhand.sandboxes.bwrap
-import leadhand.sandboxes.team  # noqa: F401
+import leadhand.sandboxes.team
 from leadhand.core.journal import Journal
+
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 def die() -> None:
@@ -37,7 +39,7 @@ def die() -> None:
 def arm(kill: dict[str, Any]) -> None:
     """Die at the `nth` journal line of one of the event `kinds` (any, if empty).
 
-    `when`: "before" its write, in the middle of it ("torn", after the share `at` of its bytes), or `at` seconds "after".
+    `when`: "before" its write, in the middle of it ("torn", after the share `at` of its bytes) or `at` seconds "after".
     """
     marks = [f'"kind":"{kind}"'.encode() for kind in kill["kinds"]]
     write, left = Journal._write, kill["nth"]
@@ -64,12 +66,12 @@ def arm(kill: dict[str, Any]) -> None:
 
 def harness(job: dict[str, Any]) -> int:
     """What the forked child does: be `leadhand`."""
-    out = os.open(job["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    null = os.open(os.devnull, os.O_RDONLY)
-    for target, source in ((0, null), (1, out), (2, out)):
-        os.dup2(source, target)
+    for target, path, how in ((0, os.devnull, os.O_RDONLY), (1, job["out"], CREATE), (2, job["err"], CREATE)):
+        os.dup2(os.open(path, how), target)
     os.environ.update(job["env"])
     os.chdir(job["cwd"])
+    if job["hide"]:
+        sys.modules[job["hide"]] = None  # type: ignore[assignment]
     if job.get("kill"):
         arm(job["kill"])
     sys.argv = ["leadhand", *job["argv"]]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 
 from leadhand.benchmarks.folder import find_task, shipped
 from leadhand.core.chain import canonical, digest
-from leadhand.core.design import Design
+from leadhand.core.design import Design, Schedule
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Limits, Price, Task
 from leadhand.models import parse_price
@@ -75,7 +76,16 @@ def _design(o: Options, limits: Limits) -> Design:
     try:
         return msgspec.convert(given, Design, from_attributes=True)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{error}") from None
+        raise UsageError(_remedy(str(error), o)) from None
+
+
+def _remedy(error: str, o: Options) -> str:
+    """A complaint about a setting, with what may be written instead."""
+    if "$.guidance" in error:
+        return f"--guidance {o.guidance!r} is none: write minimal, or the stages to delegate (any of P, I, V)"
+    if "$.schedule" in error:
+        return f"--schedule {o.schedule!r} is none: choose one of {', '.join(get_args(Schedule))}"
+    return error
 
 
 def budget_of(text: str) -> float | None:
@@ -99,16 +109,24 @@ def _positive(number: float, option: str) -> float:
 
 def task_of(what: str, repo: str) -> Task:
     """A shipped task, a task folder, or a prompt."""
-    if what in shipped() or Path(what).expanduser().exists():
+    if not what.strip():
+        raise UsageError("the prompt is empty; say what is to be done")
+    if what in shipped() or _is_there(what):
         if repo:
             raise UsageError("--repo goes with a prompt, not with a task folder")
         return find_task(what)
     if not repo and not any(c.isspace() for c in what.strip()):
         return find_task(what)  # raises with the list of tasks: one word is a name that was mistyped
-    if not what.strip():
-        raise UsageError("the prompt is empty; say what is to be done")
     name = Path(repo).expanduser().absolute().name if repo else "prompt"
     return Task(id=name, benchmark="prompt", prompt=what.strip() + "\n", digest=digest(canonical([name, what])))
+
+
+def _is_there(path: str) -> bool:
+    """Whether this names something on disk. A prompt can be too long for a name, or begin with a "~" of nobody."""
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def _base_urls(given: tuple[str, ...], design: Design) -> dict[str, str]:
