@@ -15,6 +15,7 @@ from leadhand.core import wording
 from leadhand.core.design import Design, Schedule
 from leadhand.core.errors import JournalError
 from leadhand.core.events import (
+    AgentEnded,
     AttemptFailed,
     AttemptReplied,
     CallRejected,
@@ -185,6 +186,21 @@ async def test_a_delegation_has_what_is_left_of_its_time_after_a_resume(tmp_path
     resumed = [e for e in run.entries if e.session == 1]
     assert resumed[-1].mono - resumed[0].mono == pytest.approx(30)
     assert run.state.active_s == pytest.approx(100)
+
+
+async def test_a_worker_that_had_ended_is_not_asked_again(tmp_path: Path) -> None:
+    """Killed between the worker's end and that of its delegation."""
+    lead = [do(call("delegate_agent", assignment="x")), do(call("wait")), say("ok")]
+    scripts = {"lead": lead, "w1": [Step(fault="quota", delay_s=1), say("never")]}
+    design = Design(lead="m")
+    await play(scripts, design, tmp_path)
+    path = tmp_path / "journal.jsonl"
+    ended = next(i for i, e in enumerate(read_journal(path)) if isinstance(e.event, AgentEnded))
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[: ended + 1]))
+    run = await play(scripts, design, tmp_path)
+    assert isinstance(run.model, ScriptedModel)
+    assert "w1" not in {agent for agent, _ in run.model.requests}
+    assert [d.status for d in of_kind(run.entries, DelegationEnded)] == ["failed"]
 
 
 async def test_a_torn_first_line_is_a_fresh_start(tmp_path: Path) -> None:
