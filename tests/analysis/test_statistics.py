@@ -28,7 +28,7 @@ def test_one_task_has_a_mean_and_no_interval() -> None:
 
 @pytest.mark.parametrize("bad", [[], [0.1, math.nan], [math.inf]])
 def test_a_missing_value_is_an_error_not_a_smaller_sample(bad: list[float]) -> None:
-    with pytest.raises(ValueError, match="no values|missing"):
+    with pytest.raises(ValueError, match=r"no values|missing"):
         mean(bad)
 
 

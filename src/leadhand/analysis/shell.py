@@ -24,6 +24,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _UNQUOTE = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTALL)
+_SINGLE = re.compile(r"'[^']*'")
+_SUBSTITUTED = re.compile(r"\$\((?!\()((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)|`([^`]*)`")
 _LONGEST = 200_000
 
 
@@ -31,7 +33,7 @@ _LONGEST = 200_000
 class Simple:
     """One simple command: its words unquoted, files it redirects into, heredoc or here-string text on its stdin.
 
-    `piped`: its stdin is the output of the command before it.
+    `piped`: its stdin is the output of the command before it. `inner`: the scripts of its command substitutions.
     """
 
     words: list[str] = field(default_factory=list)
@@ -39,6 +41,14 @@ class Simple:
     reads: list[str] = field(default_factory=list)
     stdin: str | None = None
     piped: bool = False
+    inner: list[str] = field(default_factory=list)
+
+
+def substitutions(token: str) -> list[str]:
+    """The scripts in $(...) and `...` of a raw word; within single quotes there are none."""
+    if "$(" not in token and "`" not in token:
+        return []
+    return [m[1] or m[2] or "" for m in _SUBSTITUTED.finditer(_SINGLE.sub("", token))]
 
 
 def unquote(word: str) -> str:
@@ -54,7 +64,7 @@ def unquote(word: str) -> str:
 
 
 def read(command: str) -> list[Simple]:
-    """The simple commands of a script, in order, those in command substitutions of assignments left inside words."""
+    """The simple commands of a script, in order; the scripts of command substitutions stay with their command."""
     return _Reader(command[:_LONGEST]).read()
 
 
@@ -106,6 +116,7 @@ class _Reader:
 
     def _word(self, token: str, at: int) -> int:
         text = unquote(token)
+        self._now.inner += substitutions(token)
         if self._heredoc is not None:
             self._awaits.append((self._now, text, self._heredoc.endswith("-")))
             self._heredoc = None
@@ -137,7 +148,7 @@ class _Reader:
 
     def _end(self, piped: bool = False) -> None:
         now = self._now
-        if now.words or now.writes or now.reads or any(c is now for c, _, _ in self._awaits):
+        if now.words or now.writes or now.reads or now.inner or any(c is now for c, _, _ in self._awaits):
             self._done.append(now)
         self._now = Simple(piped=piped)
         self._target, self._here_string = None, False
