@@ -55,7 +55,9 @@ def processes() -> dict[int, tuple[str, int, float]]:
 
 def ours(table: dict[int, tuple[str, int, float]]) -> set[int]:
     """This process, the engine, and everything below them."""
-    hit = {pid for pid, (name, _, _) in table.items() if pid == os.getpid() or name.startswith(("dockerd", "container"))}
+    hit = {
+        pid for pid, (name, _, _) in table.items() if pid == os.getpid() or name.startswith(("dockerd", "container"))
+    }
     while more := {pid for pid, (_, parent, _) in table.items() if parent in hit and pid not in hit}:
         hit |= more
     return hit
@@ -196,7 +198,9 @@ async def start(kind: str, where: Path) -> Sandbox:
     sandbox = await sandboxes.start(SandboxSpec(run_id="bench", **folders, **more), kind)  # type: ignore[arg-type]
     started = time.perf_counter()
     await sandbox.exec("true", agent="a0", timeout_s=60)
-    print(f"{kind}: started in {(started - began) * 1e3:.0f} ms, a runner in {(time.perf_counter() - started) * 1e3:.0f} ms")
+    print(
+        f"{kind}: started in {(started - began) * 1e3:.0f} ms, a runner in {(time.perf_counter() - started) * 1e3:.0f} ms"
+    )
     return sandbox
 
 

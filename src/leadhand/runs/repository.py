@@ -103,7 +103,8 @@ def branch_name(run_id: str) -> str:
 def snapshot(repo: Repository, workspace: Path, run_id: str) -> Repository:
     """Remember what the team is given, as a commit: HEAD itself, or a snapshot on top where the copy holds more.
 
-    The commit is kept from garbage collection by the ref `refs/leadhand/RUN`; no branch, no file of the user changes.
+    A ref of its own keeps the commit from garbage collection; no branch, no file of the user changes. It must not be
+    `refs/leadhand/RUN`: git would take the branch's name for it.
     """
     top = Path(repo.path)
     base = repo.head
@@ -111,7 +112,7 @@ def snapshot(repo: Repository, workspace: Path, run_id: str) -> Repository:
     if not base or tree != _git(top, "rev-parse", f"{base}^{{tree}}").strip():
         parents = [base] if base else []
         base = _commit(top, tree, parents, "Snapshot of the working tree that Leadhand started from")
-    _git(top, "update-ref", f"refs/leadhand/{run_id}", base)
+    _git(top, "update-ref", f"refs/leadhand-base/{run_id}", base)
     return Repository(path=repo.path, head=repo.head, base=base)
 
 
@@ -123,8 +124,8 @@ def publish(repo: Repository, result: Path, run_id: str, patch: Path) -> str:
     top = Path(repo.path)
     tree = _tree(top, result, repo.base)
     commit = _commit(top, tree, [repo.base], f"Leadhand run {run_id}")
-    _git(top, "update-ref", f"refs/heads/{branch_name(run_id)}", commit)
     patch.write_bytes(_git_bytes(top, "diff", "--binary", "--no-ext-diff", "--no-textconv", repo.base, commit))
+    _git(top, "update-ref", f"refs/heads/{branch_name(run_id)}", commit)
     return commit
 
 
@@ -142,7 +143,7 @@ def apply(repo: Repository, run_id: str, patch: Path) -> str:
     if not _git(top, "rev-parse", "--verify", "-q", f"refs/heads/{branch}", check=False).strip():
         raise UsageError(f"branch {branch} is gone from {top}; apply {patch} by hand with `git apply`")
     if repo.head == repo.base and not _git(top, "status", "--porcelain", "--untracked-files=no").strip():
-        done = _run(top, "merge", "--no-edit", "--no-overwrite-ignore", branch)
+        done = _run(top, "merge", "--no-edit", "--no-overwrite-ignore", f"refs/heads/{branch}")
         if done.returncode != 0:
             _run(top, "merge", "--abort")
             raise UsageError(f"{branch} does not merge cleanly into {top}; merge it by hand: git merge {branch}")
