@@ -1,0 +1,85 @@
+"""What somebody wants to look at: one run, a folder of runs, or a study."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from leadhand.core.errors import UsageError
+from leadhand.runs.paths import RunPaths, all_runs
+from leadhand.viewer.index import RunIndex
+from leadhand.viewer.plain import full
+from leadhand.viewer.rows import Row, RowReader
+from leadhand.viewer.study import Study, study_of
+
+MOST_OPEN = 6
+"""Runs whose index is kept in memory. One of 100,000 events takes about 100 MB."""
+
+
+class Folder:
+    """The runs below a folder, found anew at each look. Reads only; safe to use from several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.expanduser().absolute()
+        self.single = (self.folder / "run.json").exists()
+        if not self.single and not self.folder.is_dir():
+            raise UsageError(f"{folder} is neither a run nor a folder of runs; `leadhand demo` makes one in ./runs")
+        self._readers: dict[str, RowReader] = {}
+        self._open: OrderedDict[str, RunIndex] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    def runs(self) -> list[RunPaths]:
+        """Oldest first. A study keeps its runs in `runs/`."""
+        if self.single:
+            return [RunPaths(self.folder)]
+        return all_runs(self.folder) or all_runs(self.folder / "runs")
+
+    def run(self, run_id: str) -> RunIndex:
+        """The index of a run; empty when it is new here, so that the caller decides when to read. Raises `KeyError`."""
+        with self._lock:
+            if run_id not in self._open:
+                self._open[run_id] = RunIndex({p.id: p for p in self.runs()}[run_id])
+            self._open.move_to_end(run_id)
+            while len(self._open) > MOST_OPEN:
+                self._open.popitem(last=False)
+            return self._open[run_id]
+
+    def rows(self) -> list[Row]:
+        with self._lock:
+            found = self.runs()
+            for paths in found:
+                if paths.id not in self._readers:
+                    self._readers[paths.id] = RowReader(paths)
+            return [self._readers[p.id].row() for p in found]
+
+    def home(self) -> dict[str, Any]:
+        """The first page: all runs, and the study that they make where there is more than one design."""
+        rows = self.rows()
+        study = self.study(rows)
+        return {
+            "name": self.name,
+            "single": rows[0].id if self.single and rows else "",
+            "rows": full(rows),
+            "study": full(study) if len(study.designs) > 1 or study.planned else None,
+            "running": sum(r.status == "running" for r in rows),
+        }
+
+    def study(self, rows: list[Row]) -> Study:
+        return study_of(rows, self._planned())
+
+    def _planned(self) -> int | None:
+        """How many runs the study file names, however it names them."""
+        try:
+            with (self.folder / "study.json").open("rb") as file:
+                found = json.load(file)
+        except (OSError, ValueError):
+            return None
+        runs = found.get("runs") if isinstance(found, dict) else None
+        return len(runs) if isinstance(runs, list | dict) else runs if isinstance(runs, int) else None

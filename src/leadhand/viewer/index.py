@@ -1,0 +1,188 @@
+"""A journal opened for looking: folded once, tailed by offset, bodies read from the file when somebody opens them."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from leadhand.core.errors import JournalError
+from leadhand.core.events import FORMAT, Entry
+from leadhand.runs.paths import RunPaths
+from leadhand.runs.spec import RunFile, read_run_file
+from leadhand.viewer.columns import KINDS, ROWS_PER_PART
+from leadhand.viewer.fold import ViewFold
+from leadhand.viewer.plain import full
+
+PIECE = 4 << 20
+_decode = msgspec.json.Decoder(Entry).decode
+
+
+class RunIndex:
+    """One run. `refresh()` reads what was appended since the last time; everything else answers from memory or by one
+    read at a known offset. Safe to use from several threads.
+    """
+
+    def __init__(self, paths: RunPaths) -> None:
+        self.paths = paths
+        self.file: RunFile = read_run_file(paths.run_json)
+        self.error = ""
+        self._fold = ViewFold(self.file.lock.prices)
+        self._offsets = array("Q", [0])
+        self._lock = threading.RLock()
+        self._reading = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the journal that are folded."""
+        return self._offsets[-1]
+
+    @property
+    def reading(self) -> float:
+        """How much of the journal is folded, from 0 to 1. A line that is still being written may be left."""
+        try:
+            total = self.paths.journal.stat().st_size
+        except OSError:
+            return 1.0
+        return min(1.0, self.size / total) if total else 1.0
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def refresh(self, seconds: float = math.inf) -> None:
+        """Fold what is new, for about so long; `reading` tells whether that was all. A bad line stops it for good:
+        `error` names it.
+        """
+        until = time.monotonic() + seconds
+        with self._reading:
+            if self.error:
+                return
+            try:
+                for data in self._pieces():
+                    with self._lock:  # let go between pieces: a page may draw what is there
+                        self._take(data)
+                    if time.monotonic() > until:
+                        return
+            except JournalError as error:
+                self.error = str(error)
+
+    def _pieces(self) -> Iterator[bytes]:
+        """Whole lines after what is folded, a few megabytes at a time."""
+        try:
+            with self.paths.journal.open("rb") as file:
+                file.seek(self.size)
+                rest = b""
+                while data := file.read(PIECE):
+                    whole = data.rfind(b"\n") + 1
+                    if whole:
+                        yield rest + data[:whole]
+                        rest = data[whole:]
+                    else:
+                        rest += data
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise JournalError(f"cannot read journal {self.paths.journal}: {error.strerror}") from error
+
+    def _take(self, data: bytes) -> None:
+        apply, offsets, at = self._fold.apply, self._offsets, self.size
+        start = 0
+        while start < len(data):
+            end = data.index(b"\n", start) + 1
+            number = len(offsets)
+            try:
+                entry = _decode(data[start : end - 1])
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise JournalError(f"{self.paths.journal}:{number}: not a journal entry: {error}") from error
+            if entry.v != FORMAT or entry.seq != number - 1:
+                raise JournalError(f"{self.paths.journal}:{number}: format {entry.v}, sequence number {entry.seq}")
+            try:
+                apply(entry)
+            except (KeyError, IndexError, ValueError, AssertionError) as error:
+                raise JournalError(f"{self.paths.journal}:{number}: does not follow from what is before it") from error
+            start = end
+            offsets.append(at + end)
+
+    # --- answers -----------------------------------------------------------------------------------------------
+
+    def delta(self, cursor: tuple[int, ...]) -> dict[str, Any]:
+        """Everything after `cursor`, the state now, and the cursor to ask with next time."""
+        with self._lock:
+            c = self._fold.columns
+            return {
+                "cursor": "-".join(map(str, c.cursor())),
+                "count": len(self),
+                "error": self.error,
+                "reading": self.reading,
+                "columns": c.since(cursor),
+                **self._fold.now(),
+            }
+
+    def head(self) -> dict[str, Any]:
+        """What does not change: names, settings, the vocabulary of the columns."""
+        lock = self.file.lock
+        return {
+            "id": self.paths.id,
+            "kinds": KINDS,
+            "rows_per_part": ROWS_PER_PART,
+            "task": lock.task.id,
+            "benchmark": lock.task.benchmark,
+            "prompt": lock.task.prompt,
+            "design": full(lock.design),
+            "digest": lock.digest,
+            "version": lock.version,
+            "created": lock.created,
+            "prices": full(lock.prices),
+            "sandbox": [lock.sandbox, lock.sandbox_reason],
+        }
+
+    def rows(self, part: int) -> list[str]:
+        """The labels of one part of the event list."""
+        with self._lock:
+            return self._fold.columns.labels[part * ROWS_PER_PART : (part + 1) * ROWS_PER_PART]
+
+    def line(self, seq: int) -> bytes:
+        """One event as it stands in the journal. Raises `KeyError` where there is none."""
+        with self._lock:
+            if not 0 <= seq < len(self):
+                raise KeyError(seq)
+            start, end = self._offsets[seq], self._offsets[seq + 1]
+        with self.paths.journal.open("rb") as file:
+            file.seek(start)
+            return file.read(end - start - 1)
+
+    def entry(self, seq: int) -> Entry:
+        return _decode(self.line(seq))
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """All events as they stand in the journal, in order."""
+        with self._lock:
+            offsets = self._offsets[:]
+        with self.paths.journal.open("rb") as file:
+            for seq in range(len(offsets) - 1):
+                yield seq, file.read(offsets[seq + 1] - offsets[seq])[:-1]
+
+    def submission(self) -> str:
+        """The blob of what the team delivered, "" before it did."""
+        with self._lock:
+            return self._fold.run.summary().submission
+
+    def reports(self) -> list[tuple[str, str, int, str]]:
+        """Ended delegations: id, worker, event, report."""
+        with self._lock:
+            found = self._fold.now()["delegations"]
+        entries = [(name, self.entry(ended), ended) for name, (_, ended, _) in found.items() if ended >= 0]
+        return [(name, e.event.worker, seq, e.event.report) for name, e, seq in entries]  # type: ignore[union-attr]
+
+
+def open_run(folder: Path) -> RunIndex:
+    """A run folder, folded. Raises `JournalError` where its `run.json` cannot be read."""
+    index = RunIndex(RunPaths(folder))
+    index.refresh()
+    return index

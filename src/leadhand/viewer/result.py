@@ -1,0 +1,137 @@
+"""What a run delivered: its diff, and whether its journal is whole."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import tarfile
+import zlib
+from pathlib import Path
+
+from leadhand.core.errors import JournalError
+from leadhand.core.journal import read_journal
+from leadhand.core.state import state_of
+from leadhand.core.values import Value
+from leadhand.viewer.index import RunIndex
+
+MOST_FILES = 500
+MOST_BYTES = 400_000
+MOST_ARCHIVE = 64 << 20
+
+
+class FileDiff(Value, frozen=True, kw_only=True):
+    """One file of the submission. `text` is a unified diff, "" where there is nothing to show; `note` says why."""
+
+    path: str
+    status: str
+    text: str = ""
+    note: str = ""
+    added: int = 0
+    removed: int = 0
+
+
+class Result(Value, frozen=True, kw_only=True):
+    """The final diff. `source` says what was compared."""
+
+    source: str
+    files: tuple[FileDiff, ...] = ()
+    note: str = ""
+
+
+def result(index: RunIndex) -> Result:
+    """From the run's patch if it has one, else its submission against the workspace that the team was given."""
+    paths = index.paths
+    if paths.patch.exists():
+        return _of_patch(paths.patch.read_bytes()[: 8 * MOST_BYTES].decode("utf-8", "replace"))
+    digest = index.submission()
+    archive = paths.blob(digest) if digest and "/" not in digest else None
+    if archive is None or not archive.exists():
+        return Result(source="none", note="nothing was submitted yet" if not digest else "the submission is not kept")
+    start = Path(index.file.lock.task.workspace) if index.file.lock.task.workspace else None
+    base = start if start is not None and start.is_dir() else None
+    given = "the given workspace" if base else "an empty folder (the given workspace is not on this machine)"
+    try:
+        return Result(source=f"the submission against {given}", files=tuple(_compared(archive, base)))
+    except (OSError, tarfile.TarError, zlib.error, EOFError) as error:
+        return Result(source="none", note=f"the submission cannot be read: {error}")
+
+
+def _compared(archive: Path, base: Path | None) -> list[FileDiff]:
+    """Files of the archive that are new or differ, and files of `base` that are gone. Nothing is unpacked to disk."""
+    found: list[FileDiff] = []
+    seen: set[str] = set()
+    room = MOST_ARCHIVE
+    with tarfile.open(archive, "r:gz") as tar:
+        for member in tar:
+            name = member.name.removeprefix("./")
+            seen.add(name)
+            room -= member.size
+            if len(found) >= MOST_FILES or room < 0:
+                found.append(FileDiff(path="…", status="cut", note="more files than are shown here"))
+                return found
+            if member.isfile():
+                file = tar.extractfile(member)
+                after = file.read(MOST_BYTES + 1) if file else b""
+                before = _given(base, name)
+                if before != after:
+                    found.append(_diff(name, before, after, member.size))
+    if base is not None:
+        gone = [p.relative_to(base).as_posix() for p in sorted(base.rglob("*")) if p.is_file() and not p.is_symlink()]
+        for name in gone:
+            if name not in seen:
+                found.append(_diff(name, _given(base, name), None, 0))
+    return sorted(found, key=lambda f: f.path)
+
+
+def _given(base: Path | None, name: str) -> bytes | None:
+    """A file of the given workspace; None where there is none, or where the name leads out of it."""
+    if base is None or name.startswith("/") or ".." in name.split("/"):
+        return None
+    path = base / name
+    if path.is_symlink() or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def _diff(name: str, before: bytes | None, after: bytes | None, size: int) -> FileDiff:
+    status = "added" if before is None else "removed" if after is None else "changed"
+    old, new = before or b"", after or b""
+    if b"\0" in old[:8192] or b"\0" in new[:8192]:
+        return FileDiff(path=name, status=status, note=f"binary, {size} bytes")
+    if len(old) > MOST_BYTES or len(new) > MOST_BYTES:
+        return FileDiff(path=name, status=status, note=f"too large to show: {size} bytes")
+    a = old.decode("utf-8", "replace").splitlines()
+    b = new.decode("utf-8", "replace").splitlines()
+    if not a or not b:
+        lines = [*(f"-{x}" for x in a), *(f"+{x}" for x in b)]
+    else:
+        lines = list(difflib.unified_diff(a, b, lineterm="", n=3))[2:]
+    added, removed = sum(x.startswith("+") for x in lines), sum(x.startswith("-") for x in lines)
+    return FileDiff(path=name, status=status, text="\n".join(lines), added=added, removed=removed)
+
+
+def _of_patch(text: str) -> Result:
+    """A git patch, file by file."""
+    files: list[FileDiff] = []
+    for part in ("\n" + text).split("\ndiff --git ")[1:]:
+        stream = io.StringIO(part)
+        name = stream.readline().strip().partition(" b/")[2] or "?"
+        body = part[part.find("\n@@") + 1 :] if "\n@@" in part else ""
+        status = "added" if "\nnew file" in part else "removed" if "\ndeleted file" in part else "changed"
+        lines = body.splitlines()
+        added, removed = sum(x.startswith("+") for x in lines), sum(x.startswith("-") for x in lines)
+        note = "" if body else "no text to show"
+        files.append(FileDiff(path=name, status=status, text=body, note=note, added=added, removed=removed))
+    return Result(source="result.patch", files=tuple(files[:MOST_FILES]))
+
+
+def integrity(index: RunIndex) -> dict[str, str | int]:
+    """Read the whole journal again and re-derive every message's id from its content."""
+    try:
+        entries = read_journal(index.paths.journal)
+        state = state_of(entries, index.file.lock.prices)
+    except (JournalError, KeyError) as error:
+        return {"status": "damaged", "text": str(error)}
+    messages = sum(len(a.conversation.messages) for a in state.agents.values())
+    return {"status": "whole", "text": f"{len(entries)} events in sequence, {messages} messages match their ids"}

@@ -1,0 +1,132 @@
+"""One line per run: what lists and study pages are made of. Kept up to date by reading only what was appended."""
+
+from __future__ import annotations
+
+import msgspec
+
+from leadhand.analysis.factors import factors_of
+from leadhand.analysis.summary import RunFold, Summary
+from leadhand.core.errors import JournalError
+from leadhand.core.events import Entry
+from leadhand.core.values import Value
+from leadhand.runs.paths import RunPaths
+from leadhand.runs.spec import RunFile, read_run_file
+
+_decode = msgspec.json.Decoder(Entry).decode
+MOST_BARS = 400
+
+
+class Bar(Value, frozen=True, kw_only=True, array_like=True):
+    """One delegation: the worker's number, seconds from the run's start, and whether the worker was resumed."""
+
+    worker: int
+    start: float
+    end: float
+    resumed: bool
+
+
+class Row(Value, frozen=True, kw_only=True):
+    """A run in a table. Dollars, seconds of active time; `reward` is None where there is no grade (yet)."""
+
+    id: str
+    task: str = ""
+    design: str = ""
+    solo: bool = False
+    repeat: int = 1
+    created: str = ""
+    status: str = ""
+    reward: float | None = None
+    passed: int | None = None
+    total: int | None = None
+    usd: float = 0.0
+    unknown_usd: float = 0.0
+    seconds: float = 0.0
+    steps: int = 0
+    tokens: int = 0
+    workers: int = 0
+    delegations: int = 0
+    valid: bool = False
+    degraded: bool = False
+    resumed: bool = False
+    warnings: int = 0
+    bars: tuple[Bar, ...] = ()
+    error: str = ""
+
+
+class RowReader:
+    """Keeps one run's row. A run that ended and does not grow costs one `stat` a look."""
+
+    def __init__(self, paths: RunPaths) -> None:
+        self._paths = paths
+        self._file: RunFile | None = None
+        self._fold: RunFold | None = None
+        self._size = 0
+        self._row = Row(id=paths.id)
+
+    def row(self) -> Row:
+        try:
+            if self._file is None:
+                self._file = read_run_file(self._paths.run_json)
+                self._fold = RunFold(self._file.lock.prices)
+                self._row = _row(self._paths.id, self._file, self._fold.summary())
+            if self._grew() and self._fold is not None:
+                self._row = _row(self._paths.id, self._file, self._fold.summary())
+        except JournalError as error:
+            self._row = Row(id=self._paths.id, status="unreadable", error=str(error))
+        return self._row
+
+    def _grew(self) -> bool:
+        try:
+            if self._paths.journal.stat().st_size <= self._size:
+                return False
+            with self._paths.journal.open("rb") as file:
+                file.seek(self._size)
+                data = file.read()
+        except OSError:
+            return False
+        whole = data.rfind(b"\n") + 1
+        assert self._fold is not None
+        for line in data[:whole].splitlines():
+            try:
+                self._fold.apply(_decode(line))
+            except (msgspec.DecodeError, UnicodeDecodeError, KeyError, AssertionError) as error:
+                raise JournalError(f"{self._paths.journal}: not a journal: {error}") from error
+        self._size += whole
+        return whole > 0
+
+
+def _row(run_id: str, file: RunFile, s: Summary) -> Row:
+    numbers = {a.name: i for i, a in enumerate(a for a in s.agents if a.role == "worker")}
+    bars = tuple(
+        Bar(
+            worker=numbers.get(d.worker, 0),
+            start=round(d.started_s, 2),
+            end=round(s.team_s if d.ended_s is None else d.ended_s, 2),
+            resumed=d.resumed,
+        )
+        for d in s.delegations[:MOST_BARS]
+    )
+    return Row(
+        id=run_id,
+        task=file.lock.task.id,
+        design=factors_of(file.lock.design).label,
+        solo=file.lock.design.solo,
+        repeat=file.request.repeat,
+        created=file.lock.created,
+        status=s.status,
+        reward=s.reward,
+        passed=s.passed,
+        total=s.total,
+        usd=s.settled_usd,
+        unknown_usd=s.unknown_usd,
+        seconds=s.team_s,
+        steps=s.steps,
+        tokens=s.usage.total,
+        workers=len(numbers),
+        delegations=len(s.delegations),
+        valid=s.valid,
+        degraded=s.degraded,
+        resumed=s.resumed,
+        warnings=len(s.warnings) + len(s.rejected),
+        bars=bars,
+    )

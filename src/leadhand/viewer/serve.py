@@ -1,0 +1,39 @@
+"""Serve the viewer on this machine only."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from leadhand.core.errors import UsageError
+from leadhand.viewer.app import app
+from leadhand.viewer.folder import Folder
+
+HOST = "127.0.0.1"
+
+
+def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
+    """Serve until interrupted. `ready` is given the address, with its secret path, once the port is bound."""
+    looking, token = Folder(folder), secrets.token_urlsafe(18)
+    listener = _bind(port)
+    config = uvicorn.Config(
+        app(looking, token), log_level="warning", access_log=False, timeout_graceful_shutdown=1, server_header=False
+    )
+    ready(f"http://{HOST}:{listener.getsockname()[1]}/{token}/")
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _bind(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise UsageError(f"cannot listen on {HOST}:{port}: {error.strerror}; choose another --port") from error
+    listener.listen(128)
+    return listener
