@@ -15,7 +15,7 @@ from leadhand import models
 from leadhand.analysis.summary import Summary, summarise
 from leadhand.cli import live, text
 from leadhand.cli import show as showing
-from leadhand.core.errors import LeadhandError
+from leadhand.core.errors import JournalError, LeadhandError
 from leadhand.core.events import Entry, RunEnded
 from leadhand.runs import store
 from leadhand.runs.execution import Execution
@@ -37,7 +37,7 @@ def start(request: Request, runs: str, *, plain: bool, as_json: bool) -> int:
 
 
 def resume(name: str, runs: str, *, plain: bool, as_json: bool) -> int:
-    paths = find_run(name, runs_root(runs))
+    paths = _free(find_run(name, runs_root(runs)))
     if not any(isinstance(e.event, RunEnded) for e in store.recorded(paths)):
         check_servers(read_run_file(paths.run_json).request.base_urls)
     return _carry_on(paths, models.load_keys(Path.cwd()), plain=plain, as_json=as_json)
@@ -65,7 +65,7 @@ def demo(runs: str, sandbox: str, *, plain: bool, as_json: bool) -> int:
 
 
 def grade(name: str, runs: str, *, as_json: bool) -> int:
-    paths = find_run(name, runs_root(runs))
+    paths = _free(find_run(name, runs_root(runs)))
     run = read_run_file(paths.run_json)
     with Console(stderr=True).status(f"grading {paths.id}"):
         entries = anyio.run(regrade, paths)
@@ -100,6 +100,13 @@ def dry_run(request: Request, *, as_json: bool) -> None:
         console.print(f"{name}: ${price.input:g} in, ${price.output:g} out per million tokens{source}", markup=False)
     worst = "no limit was set: there is no worst case" if budget is None else f"at most {text.dollars(budget)}"
     console.print(f"worst case: {worst}", style="bold")
+
+
+def _free(paths: RunPaths) -> RunPaths:
+    """A run that nobody works on. Looked at beforehand for a clear word; what decides is the journal's lock."""
+    if store.in_use(paths):
+        raise JournalError(f"another process is working on run {paths.id}; wait for it, or stop it")
+    return paths
 
 
 def _carry_on(paths: RunPaths, keys: Mapping[str, str], *, plain: bool, as_json: bool) -> int:
