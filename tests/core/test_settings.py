@@ -360,7 +360,7 @@ async def test_who_waits_for_room_is_woken_when_the_last_call_is_cut(tmp_path: P
         "w1": [finish("never", delay_s=1e6, usage=usage)],
     }
     (tmp_path / "b").mkdir()
-    design = Design(lead="m", budget_usd=0.015, max_output_tokens=900, limits=Limits(delegation_s=60, run_s=1e6))
+    design = Design(lead="m", budget_usd=0.02, max_output_tokens=900, limits=Limits(delegation_s=60, run_s=1e6))
     run = await play(lead_waits, design, tmp_path / "b", prices=PRICES)
     assert run.end.status == "out_of_budget"
     assert wall(run.entries) == 60
