@@ -44,6 +44,8 @@ def prompts(design: Design, task: str, workspace: str, folder: Path = TEXTS) -> 
         worker=joined(worker),
         assignment=used["assignment"],
         task=task,
+        # A forked worker has read the lead's system prompt; of the workers' it lacks what comes after `common`.
+        role=joined(worker[1:]) if design.context == "fork" else "",
         digests={**{n: digest(t.encode()) for n, t in used.items()}, "harness": wording.DIGEST},
     )
 
@@ -57,9 +59,13 @@ def _read(folder: Path, name: str) -> str:
 
 
 def _check_assignment(text: str, folder: Path) -> None:
+    """The assignment is the one text that is filled in per delegation: find out now whether it can be."""
+    file = folder / "assignment.md"
     try:
-        text.format(worker="w1", conventions="", assignment="")
-    except (KeyError, ValueError, IndexError) as error:
+        filled = text.format(worker="w1", conventions="", assignment=(mark := "\0the assignment\0"))
+    except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
         raise UsageError(
-            f"{folder / 'assignment.md'}: use only {{worker}}, {{conventions}} and {{assignment}} ({error!r})"
+            f"{file}: use only {{worker}}, {{conventions}} and {{assignment}}, and double all other braces ({error!r})"
         ) from None
+    if mark not in filled:
+        raise UsageError(f"{file} must hold {{assignment}}: without it no worker is told what to do")

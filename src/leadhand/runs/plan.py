@@ -113,6 +113,6 @@ def filled(prompts: Prompts, workspace: str, reference: str) -> Prompts:
     """The wording with the sandbox's own paths in it."""
     texts = {
         part: fill_prompt(getattr(prompts, part), workspace=workspace, reference=reference)
-        for part in ("lead", "worker", "task")
+        for part in ("lead", "worker", "role", "task")
     }
     return msgspec.structs.replace(prompts, **texts)
