@@ -251,9 +251,9 @@ def test_a_conversation_is_not_kept_alive_by_its_encoding() -> None:
     import weakref
 
     from leadhand.models.history import EncodedHistory
-    from leadhand.models.wires.chat import encode_body
+    from leadhand.models.wires.chat import encode_body, fixed_fields
 
-    history = EncodedHistory(encode_body)
+    history = EncodedHistory(encode_body, fixed_fields)
     talk: Conversation | None = conversation()
     assert talk is not None
     first = history.parts(talk)

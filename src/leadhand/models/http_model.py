@@ -58,8 +58,7 @@ class HttpModel:
         if self._name_agent:
             headers[AGENT_HEADER] = _header_text(request.agent)
             headers[TURN_HEADER] = str(sum(isinstance(m.body, Assistant) for m in request.conversation.messages))
-        # An unstreamed answer is silent until it is there.
-        idle_s = min(self._idle_s, request.timeout_s) if self.stream else request.timeout_s
+        idle_s = self._idle_s if self.stream else None  # an unstreamed answer is silent until it is there
         async with self._transport.post(path, headers, body, total_s=request.timeout_s, idle_s=idle_s) as answer:
             return await self._read(answer)
 

@@ -10,7 +10,7 @@ import ssl
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import anyio
@@ -25,12 +25,12 @@ CONNECT_S = 30.0
 
 
 class Answer:
-    """Status, lower-case headers, and a body that is read once: whole or in pieces."""
+    """Status, headers (asked for in lower case), and a body that is read once: whole or in pieces."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
         self.status = response.status
-        self.headers: Mapping[str, str] = {k.lower(): v for k, v in response.headers.items()}
+        self.headers: Mapping[str, str] = response.headers  # in any case
 
     async def pieces(self) -> AsyncIterator[bytes]:
         total = 0
@@ -41,6 +41,9 @@ class Answer:
             yield piece
 
     async def body(self) -> bytes:
+        length = self._response.content_length
+        if length is not None and length <= MAX_REPLY_BYTES and "content-encoding" not in self.headers:
+            return await self._response.read()
         return b"".join([piece async for piece in self.pieces()])
 
 
@@ -66,14 +69,17 @@ class Transport:
 
     @asynccontextmanager
     async def post(
-        self, path: str, headers: Mapping[str, str], body: bytes, *, total_s: float, idle_s: float
+        self, path: str, headers: Mapping[str, str], body: bytes, *, total_s: float, idle_s: float | None
     ) -> AsyncIterator[Answer]:
-        """POST `body`; the answer's body must be read inside. `total_s` spans it all, `idle_s` each silence.
+        """POST `body`; the answer's body must be read inside. `total_s` spans it all, `idle_s` each silence
+        (None: any).
 
         Raises `ModelError` (timeout, connection, malformed), also from reading the body.
         """
         import aiohttp
         from yarl import URL
+
+        from leadhand.models.payload import Body
 
         timeout = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=CONNECT_S, sock_read=idle_s)
         timed_out = ModelError("timeout", f"no complete answer within {total_s:g} s", maybe_billed=True)
@@ -81,7 +87,7 @@ class Transport:
             with anyio.fail_after(total_s):
                 async with self._open().post(
                     URL(self.base_url + path, encoded=True),  # as it was signed
-                    data=_payload(body),
+                    data=Body(body),
                     headers={"accept-encoding": "identity", "user-agent": "leadhand", **headers},
                     timeout=timeout,
                     allow_redirects=False,
@@ -98,13 +104,6 @@ class Transport:
             await session.close()
 
 
-def _payload(body: bytes) -> Any:
-    """The body as one write; aiohttp's own payload for bytes warns above 1 MB, which long histories reach."""
-    from leadhand.models.payload import Body
-
-    return Body(body)
-
-
 def _proxy(base_url: str) -> str | None:
     """The proxy from the usual environment variables. Not aiohttp's `trust_env`, which also reads ~/.netrc."""
     parts = urlsplit(base_url)
@@ -114,7 +113,7 @@ def _proxy(base_url: str) -> str | None:
     return urllib.request.getproxies().get(parts.scheme)
 
 
-def _as_fault(error: Exception, base_url: str, idle_s: float) -> ModelError:
+def _as_fault(error: Exception, base_url: str, idle_s: float | None) -> ModelError:
     """Where an exception of the HTTP client came before the request was sent, nothing can have been billed."""
     import aiohttp
 
@@ -125,7 +124,7 @@ def _as_fault(error: Exception, base_url: str, idle_s: float) -> ModelError:
         case aiohttp.ConnectionTimeoutError():
             text, billed = f"no connection to {server} within {CONNECT_S:g} s", False
         case aiohttp.ServerTimeoutError():
-            fault, text, billed = "timeout", f"{server} was silent for {idle_s:g} s", True
+            fault, text, billed = "timeout", f"{server} was silent for {idle_s or 0:g} s", True
         case aiohttp.ClientConnectorCertificateError() | ssl.SSLError():
             text, billed = f"{server} has no valid certificate", False
         case aiohttp.ClientConnectorError():

@@ -30,7 +30,7 @@ class ChatWire:
 
     def __init__(self, *, official: bool = False) -> None:
         self._official = official
-        self._history = EncodedHistory(encode_body)
+        self._history = EncodedHistory(encode_body, fixed_fields)
 
     def path(self, request: Request, *, stream: bool) -> str:
         return "/chat/completions"
@@ -48,21 +48,13 @@ class ChatWire:
                 b',"messages":[',
                 b",".join(parts),
                 b"]",
-                tail_settings(self._settings(request, root, stream)),
+                self._history.fields(request.conversation),
+                tail_settings(self._settings(request, stream)),
             ]
         )
 
-    def _settings(self, request: Request, root: Root, stream: bool) -> dict[str, Any]:
+    def _settings(self, request: Request, stream: bool) -> dict[str, Any]:
         settings: dict[str, Any] = {}
-        if root.tools:
-            settings["tools"] = [
-                {
-                    "type": "function",
-                    "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
-                }
-                for t in root.tools
-            ]
-            settings["parallel_tool_calls"] = True  # llama.cpp's default is off
         settings["max_completion_tokens" if self._official else "max_tokens"] = request.max_output_tokens
         if request.reasoning:
             settings["reasoning_effort"] = request.reasoning
@@ -93,6 +85,16 @@ class ChatWire:
             model=lj.string(answer.get("model")),
             request_id=lj.string(answer.get("id")),
         )
+
+
+def fixed_fields(root: Root) -> dict[str, Any]:
+    if not root.tools:
+        return {}
+    tools = [
+        {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
+        for t in root.tools
+    ]
+    return {"tools": tools, "parallel_tool_calls": True}  # llama.cpp's default is off
 
 
 def encode_body(body: Body) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from leadhand.core.chain import Root
 from leadhand.core.errors import ModelError
 from leadhand.core.ports import Reply, Request
 from leadhand.core.values import Assistant, Body, StopReason, ToolCall, ToolResult, ToolResults, Usage, User
@@ -24,7 +25,7 @@ class GeminiWire:
     name = "gemini"
 
     def __init__(self) -> None:
-        self._history = EncodedHistory(encode_body)
+        self._history = EncodedHistory(encode_body, fixed_fields)
 
     def path(self, request: Request, *, stream: bool) -> str:
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
@@ -32,7 +33,8 @@ class GeminiWire:
 
     def encode(self, request: Request, *, stream: bool) -> bytes:
         history = self._history.joined(request.conversation)
-        return b'{"contents":[' + history + b"]" + tail_settings(_settings(request))
+        fields = self._history.fields(request.conversation)
+        return b'{"contents":[' + history + b"]" + fields + tail_settings(_settings(request))
 
     def assembler(self) -> GeminiAssembler:
         return GeminiAssembler()
@@ -60,20 +62,23 @@ class GeminiWire:
         )
 
 
-def _settings(request: Request) -> dict[str, Any]:
-    root = request.conversation.root
-    settings: dict[str, Any] = {}
+def fixed_fields(root: Root) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
     if root.system:
-        settings["systemInstruction"] = {"parts": [{"text": root.system}]}
+        fields["systemInstruction"] = {"parts": [{"text": root.system}]}
     if root.tools:
         declarations = [
             {"name": t.name, "description": t.description, "parametersJsonSchema": t.parameters} for t in root.tools
         ]
-        settings["tools"] = [{"functionDeclarations": declarations}]
+        fields["tools"] = [{"functionDeclarations": declarations}]
+    return fields
+
+
+def _settings(request: Request) -> dict[str, Any]:
     generation: dict[str, Any] = {"maxOutputTokens": request.max_output_tokens}
     if request.reasoning:
         generation["thinkingConfig"] = thinking(request.reasoning)
-    return {**settings, "generationConfig": generation}
+    return {"generationConfig": generation}
 
 
 def thinking(reasoning: str) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class MessagesWire:
     name = "anthropic"
 
     def __init__(self) -> None:
-        self._history = EncodedHistory(encode_body)
+        self._history = EncodedHistory(encode_body, fixed_fields)
 
     def path(self, request: Request, *, stream: bool) -> str:
         return "/v1/messages"
@@ -38,13 +38,14 @@ class MessagesWire:
 
     def body(self, request: Request, first: dict[str, Any]) -> bytes:
         """The request as JSON, with the settings `first` that differ between Anthropic's own server and Bedrock."""
-        root = request.conversation.root
-        ttl = "1h" if root.settings.get("cache_ttl") == "1h" else "5m"
+        ttl = cache_ttl(request.conversation.root)
         parts = list(self._history.parts(request.conversation))
         for at in breakpoints(request.conversation.messages):
             parts[at] = with_breakpoint(parts[at], ttl)
         messages = b",".join(part for part in parts if part)
-        return b'{"messages":[' + messages + b"]" + tail_settings({**first, **_settings(request, root, ttl)})
+        settings = {**first, "max_tokens": request.max_output_tokens, **thinking(request.reasoning)}
+        fields = self._history.fields(request.conversation)
+        return b'{"messages":[' + messages + b"]" + fields + tail_settings(settings)
 
     def assembler(self) -> MessagesAssembler:
         return MessagesAssembler()
@@ -96,17 +97,23 @@ def cache_control(ttl: str) -> dict[str, str]:
     return {"type": "ephemeral", "ttl": ttl}
 
 
-def _settings(request: Request, root: Root, ttl: str) -> dict[str, Any]:
-    settings: dict[str, Any] = {"max_tokens": request.max_output_tokens}
+def cache_ttl(root: Root) -> str:
+    """How long this conversation's prefix is kept: five minutes, or an hour where its settings say so."""
+    return "1h" if root.settings.get("cache_ttl") == "1h" else "5m"
+
+
+def fixed_fields(root: Root) -> dict[str, Any]:
+    control = cache_control(cache_ttl(root))
+    fields: dict[str, Any] = {}
     if root.system:
-        settings["system"] = [{"type": "text", "text": root.system, "cache_control": cache_control(ttl)}]
+        fields["system"] = [{"type": "text", "text": root.system, "cache_control": control}]
     if root.tools:
-        settings["tools"] = [
+        fields["tools"] = [
             {"name": t.name, "description": t.description, "input_schema": t.parameters} for t in root.tools
         ]
         if not root.system:
-            settings["tools"][-1]["cache_control"] = cache_control(ttl)
-    return settings | thinking(request.reasoning)
+            fields["tools"][-1]["cache_control"] = control
+    return fields
 
 
 def thinking(reasoning: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class ResponsesWire:
     name = "openai"
 
     def __init__(self) -> None:
-        self._history = EncodedHistory(encode_body)
+        self._history = EncodedHistory(encode_body, fixed_fields)
 
     def path(self, request: Request, *, stream: bool) -> str:
         return "/responses"
@@ -36,7 +36,8 @@ class ResponsesWire:
                 b',"input":[',
                 self._history.joined(request.conversation),
                 b"]",
-                tail_settings(_settings(request, request.conversation.root, stream)),
+                self._history.fields(request.conversation),
+                tail_settings(_settings(request, stream)),
             ]
         )
 
@@ -64,12 +65,12 @@ class ResponsesWire:
         )
 
 
-def _settings(request: Request, root: Root, stream: bool) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
+def fixed_fields(root: Root) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
     if root.system:
-        settings["instructions"] = root.system
+        fields["instructions"] = root.system
     if root.tools:
-        settings["tools"] = [
+        fields["tools"] = [
             {
                 "type": "function",
                 "name": t.name,
@@ -79,10 +80,12 @@ def _settings(request: Request, root: Root, stream: bool) -> dict[str, Any]:
             }
             for t in root.tools
         ]
-        settings["parallel_tool_calls"] = True
-    settings["max_output_tokens"] = request.max_output_tokens
-    settings["store"] = False
-    settings["include"] = ["reasoning.encrypted_content"]
+        fields["parallel_tool_calls"] = True
+    return {**fields, "store": False, "include": ["reasoning.encrypted_content"]}
+
+
+def _settings(request: Request, stream: bool) -> dict[str, Any]:
+    settings: dict[str, Any] = {"max_output_tokens": request.max_output_tokens}
     if request.reasoning:
         settings["reasoning"] = {"effort": request.reasoning}
     if request.cache_key:
