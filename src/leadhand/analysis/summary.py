@@ -207,7 +207,7 @@ class RunFold:
 
     def _of_run(self, entry: Entry) -> None:
         match entry.event:
-            case SessionStarted():
+            case SessionStarted() if self._ended is None:
                 self._sessions += 1
             case Recovered() as e:
                 self._warnings.append(f"the journal had a torn last line of {e.bytes_cut} bytes, cut off on resume")

@@ -44,7 +44,7 @@ class Journal:
         self._broken = ""
 
     def open_session(self, version: str) -> list[Entry]:
-        """Read what is there, cut a torn last line, start a session; the entries that were already recorded."""
+        """Read what is there, cut a torn last line, start a session; the journal so far, with how the session began."""
         data = self.path.read_bytes()
         whole = data.rfind(b"\n") + 1
         entries = list(decode_lines(data[:whole], self.path))
@@ -53,9 +53,9 @@ class Journal:
         self.seq = len(entries)
         self.session = entries[-1].session + 1 if entries else 0
         if whole < len(data):
-            self.append("", Recovered(bytes_cut=len(data) - whole))
-        if entries:
-            self.append("", SessionStarted(version=version))
+            entries.append(self.append("", Recovered(bytes_cut=len(data) - whole)))
+        if self.session:
+            entries.append(self.append("", SessionStarted(version=version)))
         return entries
 
     def subscribe(self, subscriber: Callable[[Entry], None]) -> None:

@@ -108,7 +108,7 @@ class Execution:
         journal.subscribe(entries.append)
         for observer in self._observers:
             journal.subscribe(harmless(observer))
-        if not entries:
+        if not any(isinstance(e.event, RunStarted) for e in entries):
             journal.append("", RunStarted(digest=self.run.lock.digest, version=leadhand.__version__))
         settle_cut(journal, state)
         if state.run_ended is None:
