@@ -145,6 +145,9 @@ def money(entries: list[Entry], design: Design, prices: Mapping[str, Price]) -> 
     for entry in entries:
         if isinstance(entry.event, AgentStarted):
             roles[entry.agent] = entry.event.role
+        if isinstance(entry.event, AttemptReplied):
+            held = ledger.open[entry.event.attempt]
+            assert prices[held.model].cost(entry.event.usage) <= held.usd + 1e-12, "a call cost more than was held"
         ledger.apply(entry)
         if design.budget_usd is not None:
             assert ledger.settled <= design.budget_usd + 1e-9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import anyio
 import msgspec
 from chaos import ChaosModel, ChaosSandbox
 from hypothesis import HealthCheck, example, given, settings
@@ -13,7 +14,7 @@ from invariants import check
 from watching import of_kind
 
 from leadhand.core.design import Design
-from leadhand.core.events import AttemptReplied, CommandEnded, Entry, ToolStarted
+from leadhand.core.events import AttemptFailed, AttemptReplied, AttemptStarted, CommandEnded, Entry, ToolStarted
 from leadhand.core.journal import read_journal
 from leadhand.core.state import State, state_of
 from leadhand.core.values import Limits, Price
@@ -107,6 +108,7 @@ def test_a_run_killed_anywhere_goes_on_where_it_was(design: Design, seed: int, b
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder) / "journal.jsonl"
         run, _, _ = played(backend, design, seed, Path(folder))
+        bill = billed(run.entries)
         for number, cut in enumerate(cuts):
             data = journal.read_bytes()
             journal.write_bytes(data[: int(cut * len(data))])
@@ -114,6 +116,36 @@ def test_a_run_killed_anywhere_goes_on_where_it_was(design: Design, seed: int, b
             run, model, sandbox = played(backend, design, seed, Path(folder), restarted=number > 0)
             nothing_again(before, model, sandbox)
             same_state(run.state, state_of(run.entries, PRICES))
+            # What was in flight at the kill may have been billed, though no answer was recorded.
+            sent = {e.attempt for e in of_kind(before, AttemptStarted)}
+            bill = {**billed(run.entries), **{a: usd for a, usd in bill.items() if a in sent}}
+            settled, unknown = run.state.ledger.settled, run.state.ledger.unknown
+            assert settled - 1e-9 <= sum(bill.values()) <= settled + unknown + 1e-9
+        check(run.entries, design, PRICES)
+
+
+def billed(entries: list[Entry]) -> dict[int, float]:
+    """What the provider charged for each attempt."""
+    ends = (*of_kind(entries, AttemptReplied), *of_kind(entries, AttemptFailed))
+    return {e.attempt: PRICES["m"].cost(e.usage) for e in ends if e.usage is not None}
+
+
+@quick
+@given(designs, seeds, backends, st.floats(0.5, 300))
+def test_a_run_cancelled_from_outside_can_be_taken_up_again(
+    design: Design, seed: int, backend: str, after: float
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+
+        async def broken_off() -> None:
+            with anyio.move_on_after(after):
+                model, sandbox = ChaosModel(seed, workers=design.cap), ChaosSandbox(seed)
+                await play(model, design, Path(folder), sandbox=sandbox, prices=PRICES, seed=seed)
+
+        run_virtual(broken_off, backend=backend)
+        before = read_journal(Path(folder) / "journal.jsonl")
+        run, model, sandbox = played(backend, design, seed, Path(folder), restarted=True)
+        nothing_again(before, model, sandbox)
         check(run.entries, design, PRICES)
 
 
