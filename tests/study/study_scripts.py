@@ -20,12 +20,10 @@ def number(seen: Seen) -> int:
 def lead(seen: Seen) -> Step:
     if seen.turn == 0:
         return do(call("delegate_agent", assignment=f"Say the number {number(seen)} again."))
-    if seen.turn == 1 and "wait" in seen.text and not reports(seen):
-        return do(bash("sleep 0.01"))
     if not reports(seen):
         return do(bash("sleep 0.02"))
-    if "written" not in seen.results[-1]:
-        return do(bash(f"echo {number(seen)} > answer.txt; echo written"))
+    if "noted-down" not in seen.text:
+        return do(bash(f"echo {number(seen)} > answer.txt; echo noted-down"))
     return finish("done")
 
 

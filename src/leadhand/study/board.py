@@ -13,6 +13,8 @@ from leadhand.study.layout import PlannedRun
 from leadhand.study.outcome import Outcome
 from leadhand.study.purse import Purse
 
+TROUBLE_S = 60.0
+
 
 class DesignLine(Value, frozen=True, kw_only=True):
     """One design so far. Means over its finished runs of this study; None where there is none."""
@@ -46,6 +48,7 @@ class Picture(Value, frozen=True, kw_only=True):
     elapsed_s: float
     designs: tuple[DesignLine, ...]
     note: str
+    trouble: str
 
 
 @dataclass(slots=True)
@@ -53,6 +56,7 @@ class _Live:
     run: PlannedRun
     ledger: Ledger
     before_usd: float
+    complain: Callable[[str], None]
 
     @property
     def usd(self) -> float:
@@ -60,6 +64,8 @@ class _Live:
 
     def see(self, entry: Entry) -> None:
         """Of a resumed run only the new part is seen: an attempt of an earlier session may end in it."""
+        if isinstance(entry.event, AttemptFailed):
+            self.complain(f"{entry.event.fault}: {entry.event.error}")
         match entry.event:
             case AttemptStarted():
                 self.ledger.apply(entry)
@@ -82,6 +88,8 @@ class Board:
     _live: dict[str, _Live] = field(default_factory=dict)
     _finished_here: int = 0
     _began: float = -1.0
+    _faults: list[float] = field(default_factory=list)
+    _last_fault: str = ""
 
     def known(self, outcomes: Mapping[str, Outcome], finished: set[str]) -> None:
         """What earlier sessions did."""
@@ -90,9 +98,18 @@ class Board:
 
     def started(self, run: PlannedRun, prices: Mapping[str, Price], so_far: Outcome | None) -> Callable[[Entry], None]:
         """A run starts; gives what sees its entries."""
-        live = self._live[run.run] = _Live(run, Ledger(prices), so_far.usd if so_far else 0.0)
+        live = self._live[run.run] = _Live(run, Ledger(prices), so_far.usd if so_far else 0.0, self._complain)
         self.say(f"{'resumed' if so_far else 'started'} {run.run}")
         return live.see
+
+    def _complain(self, fault: str) -> None:
+        self._faults = [*(t for t in self._faults if t > self.now() - TROUBLE_S), self.now()]
+        self._last_fault = fault
+
+    def _trouble(self) -> str:
+        """Attempts that failed a short while ago: why a study that seems to stand still does."""
+        recent = sum(t > self.now() - TROUBLE_S for t in self._faults)
+        return f"{recent} attempts failed in the last minute, the last with {self._last_fault}" if recent else ""
 
     def finished(self, run: PlannedRun, outcome: Outcome) -> None:
         self._live.pop(run.run, None)
@@ -132,6 +149,7 @@ class Board:
             elapsed_s=elapsed,
             designs=lines,
             note=self.note,
+            trouble=self._trouble(),
         )
 
     def _lines(self) -> tuple[DesignLine, ...]:

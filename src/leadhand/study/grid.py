@@ -41,12 +41,15 @@ def _asked_for(study: StudyFile) -> Iterable[tuple[str, dict[str, Any]]]:
     if study.grid:
         for values in product(*study.grid.values()):
             factors = dict(zip(study.grid, values, strict=True))
-            yield label(factors), {**base, **factors}
+            settings = dict(base)
+            for factor, level in factors.items():
+                settings |= settings_of(factor, level)
+            yield label(factors), settings
     if study.vary:
         yield "base", base
     for factor, levels in study.vary.items():
         for level in levels:
-            yield label({factor: level}), {**base, factor: level}
+            yield label({factor: level}), {**base, **settings_of(factor, level)}
     for name, changes in study.designs.items():
         yield name, {**base, **changes}
     if not (study.grid or study.vary or study.designs):
@@ -81,18 +84,30 @@ def _kind(raw: Any, models: Mapping[str, str], name: str) -> Kind:
     return msgspec.structs.replace(kind, model=models.get(kind.model, kind.model))
 
 
+def settings_of(factor: str, level: Any) -> dict[str, Any]:
+    """What a level sets. A factor that is no setting of a design has tables as levels, which set several at once."""
+    if factor in Design.__struct_fields__:
+        return {factor: level}
+    if not isinstance(level, dict):
+        raise UsageError(f"{factor} is no setting of a design; give its levels as tables of settings")
+    return dict(level)
+
+
 def label(factors: Mapping[str, Any]) -> str:
-    """A short name for what is varied: {"guidance": "P", "workers": 4} is `P_4w`."""
-    return "_".join(_level(factor, level) for factor, level in factors.items()) or "base"
+    """A short name for what is varied: {"guidance": "P", "workers": 4} is `P_4w`, Sol leading Luna `sol+luna`."""
+    parts = [_level(factor, level) for factor, level in factors.items()]
+    return "_".join(parts).replace("_+", "+").strip("+") or "base"
 
 
 def _level(factor: str, level: Any) -> str:
+    if isinstance(level, dict):
+        return label(level)
     text = slug(str(level).rpartition("/")[2]) or "default"
     match factor:
         case "guidance" | "schedule" | "lead":
             return text
         case "worker":
-            return f"w-{text}"
+            return f"+{text}"
         case "workers":
             return f"{text}w"
         case "max_workers":
@@ -138,14 +153,14 @@ def _with_controls(teams: Designs, models: Mapping[str, str]) -> Designs:
     """Solo controls first, so that a study that stops early has them."""
     wanted = list(dict.fromkeys(control(d) for d in teams.values() if not d.solo))
     missing = [c for c in wanted if not any(d.solo and control(d) == c for d in teams.values())]
-    short = {long: name for name, long in models.items()}
-    settings = [tuple(f"{v}" for v in (d.lead, d.lead_reasoning)) for d in missing]
-    several = len(set(settings)) > 1
+    short = {long: slug(name) for name, long in models.items()}
+    leads = {d.lead for d in missing}
+    efforts = {(d.lead, d.lead_reasoning) for d in missing}
     controls: Designs = {}
     for design in missing:
-        lead = slug(short.get(design.lead, design.lead.rpartition("/")[2]))
-        parts = [lead, design.lead_reasoning] if several else []
-        name = "_".join(p for p in (*parts, "solo", design.guidance) if p)
+        lead = short.get(design.lead, slug(design.lead.rpartition("/")[2])) if len(leads) > 1 else ""
+        effort = design.lead_reasoning if len(efforts) > len(leads) else ""
+        name = "_".join(p for p in (lead, effort, "solo", design.guidance) if p)
         controls[_unused(name, {*teams, *controls})] = design
     return {**controls, **teams}
 

@@ -70,6 +70,14 @@ class Session:
                 await engine.aclose()
                 self.outcomes = await anyio.to_thread.run_sync(state.scan, self.paths)
 
+    def unfinished(self) -> list[str]:
+        """Runs that are not done, as the folders say."""
+        return [
+            r.run
+            for r in self.record.runs
+            if not state.done(self.outcomes.get(r.run), graded=self._prepared.tasks[r.task].grader is not None)
+        ]
+
     def stop(self) -> None:
         if self._drive is not None:
             self._drive.stop()
