@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from e2e_cli import PRICE, Done, Leadhand
 
-from conftest import PRICE, Done, Leadhand
 from leadhand.testing.provider import in_process, read_bill
 
 FAKE = ("--lead", "openai-chat/fake", "--price", PRICE)
@@ -27,7 +27,7 @@ def nobody() -> str:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     bill = tmp_path_factory.mktemp("bill") / "bill.jsonl"
-    with in_process("scripts:SOLO", bill=bill, pythonpath=str(Path(__file__).parent)) as url:
+    with in_process("e2e_teams:SOLO", bill=bill, pythonpath=str(Path(__file__).parent)) as url:
         yield url, bill
 
 

@@ -13,8 +13,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from e2e_cli import HERE, PRICE, Warm, warm
 
-from conftest import HERE, PRICE, Warm, warm
 from leadhand.core.events import (
     AttemptFailed,
     AttemptReplied,
@@ -205,7 +205,7 @@ def test_killed_anywhere_and_resumed_a_run_loses_and_repeats_nothing(task: Path,
 
     def work(number: int) -> None:
         bill = tmp_path / f"bill{number}.jsonl"
-        provider = in_process("kill_scripts:SCRIPTS", bill=bill, latency_s=0.01, pythonpath=str(HERE))
+        provider = in_process("kill_teams:SCRIPTS", bill=bill, latency_s=0.01, pythonpath=str(HERE))
         with provider as url, warm() as process:
             while True:
                 with lock:

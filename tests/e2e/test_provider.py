@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from e2e_cli import CLEAN, HERE, PRICE, Leadhand
 
-from conftest import CLEAN, HERE, PRICE, Leadhand
 from leadhand.core.journal import read_journal
 from leadhand.core.ledger import ledger_of
 from leadhand.runs.paths import RunPaths
@@ -24,7 +24,7 @@ KEY = "sk-canary-7f2c9e"
 def job(tmp_path: Path) -> tuple[RunPaths, Path, subprocess.CompletedProcess[str]]:
     """A finished run of a lead and two workers on `numerus`, in a process of its own; its folder, bill, process."""
     bill = tmp_path / "bill.jsonl"
-    with in_process("scripts:NUMERUS", bill=bill, pythonpath=str(HERE), options=["--api-key", KEY]) as url:
+    with in_process("e2e_teams:NUMERUS", bill=bill, pythonpath=str(HERE), options=["--api-key", KEY]) as url:
         done = subprocess.run(
             [sys.executable, "-m", "leadhand", "run", "numerus", *LEAD, "--base-url", url, "--json"],
             cwd=tmp_path,

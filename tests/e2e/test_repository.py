@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from e2e_cli import HERE, PRICE, Done, Leadhand
 
-from conftest import HERE, PRICE, Done, Leadhand
 from leadhand.core.events import MessageAdded
 from leadhand.core.journal import read_journal
 from leadhand.core.values import ToolResults, User
@@ -20,7 +20,7 @@ HOOK = "#!/bin/sh\ntouch HOOKED\n"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with in_process("scripts:EDITOR", pythonpath=str(HERE)) as url:
+    with in_process("e2e_teams:EDITOR", pythonpath=str(HERE)) as url:
         yield url
 
 

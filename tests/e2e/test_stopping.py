@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from e2e_cli import CLEAN, HERE, PRICE, Leadhand
 
-from conftest import CLEAN, HERE, PRICE, Leadhand
 from leadhand.runs.paths import RunPaths, all_runs
 from leadhand.testing.provider import in_process
 
@@ -23,7 +23,7 @@ Busy = Callable[[], tuple[subprocess.Popen[str], RunPaths]]
 @pytest.fixture
 def busy(tmp_path: Path, task: Path) -> Iterator[Busy]:
     """Start a run in a process of its own; it is in the middle of a long command when this returns."""
-    with in_process("scripts:SLOW", pythonpath=str(HERE)) as url:
+    with in_process("e2e_teams:SLOW", pythonpath=str(HERE)) as url:
         started: list[subprocess.Popen[str]] = []
 
         def start() -> tuple[subprocess.Popen[str], RunPaths]:

@@ -74,7 +74,7 @@ async def play(
             cache_key="test",
             random=Random(seed),
         )
-        if not recorded:
+        if not any(isinstance(e.event, RunStarted) for e in recorded):
             journal.append("", RunStarted(digest="test", version="test"))
         end = await _run(Team(harness, restarted=restarted), stop_after_s)
     finally:

@@ -6,8 +6,8 @@ import shutil
 from collections import Counter
 
 import pytest
+from run_folders import TEAM, CarryOn, Make, cut_after, kinds
 
-from conftest import TEAM, CarryOn, Make, cut_after, kinds
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import (
     AgentEnded,
