@@ -5,6 +5,7 @@ BIN := .venv/bin
 RUN := .venv/.run
 DEV := .venv/.dev
 COMPILE := .tools/uv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate $(ARGS)
+BENCH ?= $(sort $(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format bench lock clean
@@ -28,8 +29,8 @@ format: $(DEV) ## rewrite the files as `make check` wants them
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(DEV) ## our costs per step beside a bare loop's, on this machine
-	$(BIN)/python -m benchmarks
+bench: $(DEV) ## our costs beside a bare loop's, on this machine; BENCH=benchmarks/models.py for one, ARGS for its words
+	@for script in $(BENCH); do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
 
 lock: $(DEV) ## resolve the dependencies of pyproject.toml anew; ARGS=--upgrade for newer versions
 	$(COMPILE) --extra bwrap --group build pyproject.toml --output-file requirements.lock

@@ -94,7 +94,7 @@ def asked_for(*, development: bool) -> list[Requirement]:
     lines = [*settings["build-system"]["requires"], *project["dependencies"], *extras["bwrap"]]
     if development:
         lines += [line for extra in extras.values() for line in extra]
-        lines += [line for line in settings["dependency-groups"]["dev"] if isinstance(line, str)]
+        lines += [line for group in settings["dependency-groups"].values() for line in group if isinstance(line, str)]
     # What refers to this project's own extras ("leadhand[...]") is in the list already.
     return [asked for line in lines if (asked := Requirement(line)).name != project["name"]]
 
