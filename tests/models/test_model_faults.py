@@ -222,6 +222,19 @@ def test_a_wait_that_is_none(text: str) -> None:
     assert retry_after({"retry-after": text}, "try again later, in spring") is None
 
 
+def test_a_limit_that_is_used_up_tells_when_it_is_reset() -> None:
+    headers = {
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": "120ms",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "6m0s",
+    }
+    body = msgspec.json.encode(openai("slow down", "rate_limit_exceeded"))
+    assert openai_fault(429, headers, body).retry_after_s == 360
+    assert openai_fault(429, {**headers, "x-ratelimit-remaining-tokens": "9"}, body).retry_after_s == 0.12
+    assert openai_fault(429, {}, body).retry_after_s is None
+
+
 def test_gemini_and_anthropic_say_it_elsewhere() -> None:
     body = msgspec.json.encode(gemini(429, "RESOURCE_EXHAUSTED", "x", PER_MINUTE, {"retryDelay": "34.4s"}))
     assert gemini_fault(429, {}, body).retry_after_s == 34.4

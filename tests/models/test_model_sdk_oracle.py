@@ -206,6 +206,15 @@ async def test_the_clients_raise_the_right_errors() -> None:
 # --- our requests, by their types --------------------------------------------------------------------------------
 
 
+def must_call(talk: Conversation) -> Conversation:
+    """The same conversation where every turn must call a tool."""
+    root = msgspec.structs.replace(talk.root, settings={"tool_choice": "required"})
+    again = Conversation(root)
+    for message in talk.messages:
+        again.append(again.link(message.body))
+    return again
+
+
 async def played(name: str, reasoning: str) -> tuple[Conversation, dict[str, Any]]:
     """A conversation of three turns as our adapter had it, and the body of the request that would come next."""
     async with running(Provider({"lead": SCRIPT})) as base_url:
@@ -213,7 +222,9 @@ async def played(name: str, reasoning: str) -> tuple[Conversation, dict[str, Any
         talk = conversation()
         for _ in range(2):
             answer_calls(talk, await ask(model, talk))
-        request = Request(model="m", agent="lead", conversation=talk, reasoning=reasoning, cache_key="run-lead")
+        request = Request(
+            model="m", agent="lead", conversation=must_call(talk), reasoning=reasoning, cache_key="run-lead"
+        )
         body = model.wire.encode(request, stream=False)  # type: ignore[attr-defined]
         await model.aclose()
     return talk, msgspec.json.decode(body)
@@ -243,7 +254,8 @@ async def test_our_messages_request_is_of_their_type() -> None:
 async def test_our_gemini_request_is_of_their_type() -> None:
     types = genai.types
     _, body = await played("gemini", "high")
-    assert set(body) == {"contents", "systemInstruction", "tools", "generationConfig"}
+    assert set(body) == {"contents", "systemInstruction", "tools", "toolConfig", "generationConfig"}
+    types.ToolConfig.model_validate(body["toolConfig"])
     for content in [*body["contents"], body["systemInstruction"]]:
         types.Content.model_validate(content)  # forbids what it does not know
     for tool in body["tools"]:

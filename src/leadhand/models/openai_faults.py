@@ -49,14 +49,25 @@ def openai_fault(status: int, headers: Mapping[str, str], body: bytes) -> ModelE
         fault = "bad_request"  # it is over the limit by itself: waiting does not help
     if status in (401, 403) and fault not in ("quota", "content_filter"):
         fault = "invalid_key"
+    wait = retry_after(headers, lj.string(error.get("message")))
     return ModelError(
         fault,
         describe(status, lj.string(error.get("message")), lj.string(error.get("code")) or lj.string(error.get("type"))),
         maybe_billed=status in (408, 502, 504),
-        retry_after_s=retry_after(headers, lj.string(error.get("message"))),
+        retry_after_s=_until_reset(headers) if wait is None and fault == "rate_limit" else wait,
         status=status,
         request_id=headers.get("x-request-id", ""),
     )
+
+
+def _until_reset(headers: Mapping[str, str]) -> float | None:
+    """Seconds until the limit that is used up is reset, where the headers say which ("6m0s", "120ms")."""
+    waits = [
+        retry_after({}, f"try again in {headers.get(f'x-ratelimit-reset-{kind}', '')}")
+        for kind in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
+    ]
+    return max((w for w in waits if w is not None), default=None)
 
 
 def stream_fault(error: Any, *, usage: Usage | None = None) -> ModelError:

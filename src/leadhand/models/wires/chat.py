@@ -13,7 +13,7 @@ from leadhand.models import loose_json as lj
 from leadhand.models.history import EncodedHistory
 from leadhand.models.openai_faults import openai_fault, stream_fault
 from leadhand.models.wires.chat_stream import ChatAssembler
-from leadhand.models.wires.common import distinct_ids, expand_parallel, merge_results, tail_settings
+from leadhand.models.wires.common import distinct_ids, expand_parallel, merge_results, must_call, tail_settings
 
 STOPS: dict[str, StopReason] = {
     "length": "length",
@@ -94,7 +94,8 @@ def fixed_fields(root: Root) -> dict[str, Any]:
         {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
         for t in root.tools
     ]
-    return {"tools": tools, "parallel_tool_calls": True}  # llama.cpp's default is off
+    fields = {"tools": tools, "parallel_tool_calls": True}  # llama.cpp's default is off
+    return {**fields, "tool_choice": "required"} if must_call(root) else fields
 
 
 def encode_body(body: Body) -> bytes:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from leadhand.core.chain import Root
 from leadhand.core.values import ToolCall, ToolResult
 from leadhand.models import loose_json as lj
 
@@ -14,6 +15,11 @@ MAX_CALLS = 128
 
 _PARALLEL = ("parallel", "multi_tool_use.parallel", "multi_tool_use_parallel")
 _JOINT = re.compile(r"^(.*)::use\d+$", re.DOTALL)
+
+
+def must_call(root: Root) -> bool:
+    """Whether the model must call a tool in every turn (`tool_choice` of the conversation's settings is `required`)."""
+    return bool(root.tools) and root.settings.get("tool_choice") == "required"
 
 
 def tail_settings(settings: dict[str, Any]) -> bytes:

@@ -13,7 +13,7 @@ from leadhand.core.values import Assistant, Body, StopReason, ToolCall, ToolResu
 from leadhand.models import loose_json as lj
 from leadhand.models.gemini_faults import gemini_fault, stream_fault
 from leadhand.models.history import EncodedHistory
-from leadhand.models.wires.common import expand_parallel, looks_ours, merge_results, tail_settings
+from leadhand.models.wires.common import expand_parallel, looks_ours, merge_results, must_call, tail_settings
 from leadhand.models.wires.gemini_stream import GeminiAssembler
 
 FILTERED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY")
@@ -71,6 +71,8 @@ def fixed_fields(root: Root) -> dict[str, Any]:
             {"name": t.name, "description": t.description, "parametersJsonSchema": t.parameters} for t in root.tools
         ]
         fields["tools"] = [{"functionDeclarations": declarations}]
+    if must_call(root):
+        fields["toolConfig"] = {"functionCallingConfig": {"mode": "ANY"}}
     return fields
 
 

@@ -12,7 +12,7 @@ from leadhand.core.values import Assistant, Body, StopReason, ToolCall, ToolResu
 from leadhand.models import loose_json as lj
 from leadhand.models.anthropic_faults import anthropic_fault, stream_fault
 from leadhand.models.history import EncodedHistory
-from leadhand.models.wires.common import distinct_ids, expand_parallel, merge_results, tail_settings
+from leadhand.models.wires.common import distinct_ids, expand_parallel, merge_results, must_call, tail_settings
 from leadhand.models.wires.messages_stream import MessagesAssembler
 
 STOPS: dict[str, StopReason] = {
@@ -113,6 +113,8 @@ def fixed_fields(root: Root) -> dict[str, Any]:
         ]
         if not root.system:
             fields["tools"][-1]["cache_control"] = control
+    if must_call(root):
+        fields["tool_choice"] = {"type": "any"}
     return fields
 
 

@@ -13,7 +13,7 @@ from leadhand.models import loose_json as lj
 from leadhand.models.history import EncodedHistory
 from leadhand.models.openai_faults import openai_fault, stream_fault
 from leadhand.models.wires.chat import inclusive_usage
-from leadhand.models.wires.common import distinct_ids, expand_parallel, merge_results, tail_settings
+from leadhand.models.wires.common import distinct_ids, expand_parallel, merge_results, must_call, tail_settings
 from leadhand.models.wires.responses_stream import ResponsesAssembler
 
 _INCOMPLETE: dict[str, StopReason] = {"max_output_tokens": "length", "content_filter": "content_filter"}
@@ -81,6 +81,8 @@ def fixed_fields(root: Root) -> dict[str, Any]:
             for t in root.tools
         ]
         fields["parallel_tool_calls"] = True
+    if must_call(root):
+        fields["tool_choice"] = "required"
     return {**fields, "store": False, "include": ["reasoning.encrypted_content"]}
 
 
