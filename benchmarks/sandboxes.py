@@ -129,7 +129,7 @@ async def load(exec: Exec, agents: int, commands: int) -> tuple[float, float, fl
 async def throughput(rows: dict[str, tuple[Exec, int]], rounds: int) -> dict[tuple[str, int], tuple[float, float]]:
     print(f"{'':28}{'agents':>7}{'cmd/s':>9}{'ms CPU/cmd':>12}{'median ms':>11}")
     numbers: dict[tuple[str, int], list[tuple[float, float, float]]] = {}
-    for name, (exec, _) in rows.items():
+    for exec, _ in rows.values():
         await load(exec, AGENTS, AGENTS)  # every agent's runner is started
     for _ in range(rounds):
         for agents in (1, AGENTS):
@@ -198,9 +198,8 @@ async def start(kind: str, where: Path) -> Sandbox:
     sandbox = await sandboxes.start(SandboxSpec(run_id="bench", **folders, **more), kind)  # type: ignore[arg-type]
     started = time.perf_counter()
     await sandbox.exec("true", agent="a0", timeout_s=60)
-    print(
-        f"{kind}: started in {(started - began) * 1e3:.0f} ms, a runner in {(time.perf_counter() - started) * 1e3:.0f} ms"
-    )
+    runner = time.perf_counter() - started
+    print(f"{kind}: started in {(started - began) * 1e3:.0f} ms, a runner in {runner * 1e3:.0f} ms")
     return sandbox
 
 

@@ -172,6 +172,8 @@ class ExecResult(Value, frozen=True, kw_only=True):
     `size` counts all bytes the command wrote; when `size > len(head) + len(tail)` the middle is only in the
     sandbox's file `spill` (a path inside the sandbox, outside the submitted workspace).
     `exit_code` is the shell's; 137 after a kill. `ended`: how it ended.
+    `changed`: files of the workspace that changed while it ran alone; `shared`: files that changed while it and others
+    ran. Both are empty where the sandbox cannot see changes.
     """
 
     exit_code: int
@@ -182,6 +184,7 @@ class ExecResult(Value, frozen=True, kw_only=True):
     seconds: float = 0.0
     ended: Literal["exited", "timed_out", "killed", "flooded", "runner_lost"] = "exited"
     changed: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
 
 
 class Limits(Value, frozen=True, kw_only=True):

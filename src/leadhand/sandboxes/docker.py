@@ -44,6 +44,7 @@ class Docker:
     """See `leadhand.sandboxes.team.Backend`."""
 
     sweep_root = 0
+    changes = None  # the workspace is the engine's; a look at it after each command would cost more than the command
 
     def __init__(self, engine: Engine, info: SandboxInfo, program: bytes) -> None:
         self.engine = engine

@@ -18,7 +18,7 @@ from anyio import to_thread
 
 from leadhand.core.errors import SandboxError, SandboxLost
 from leadhand.core.values import SandboxInfo, SandboxSpec
-from leadhand.sandboxes import archive, frames
+from leadhand.sandboxes import archive, cgroups, changes, frames, leftovers
 from leadhand.sandboxes.cgroups import Group
 from leadhand.sandboxes.channel import Channel
 from leadhand.sandboxes.launcher import launcher
@@ -122,9 +122,10 @@ class Hosted:
             # Opened for reading too, so that it opens at once and the runner's end does not block.
             ends.append(os.open(paths[0], os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
             ends.append(os.open(paths[1], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
-            os.write(ends[0], self.boot(name))
             self.control.tell(frames.spawn(name, *(f"{self.inside}/{n}" for n in names)))
-            await self._await_output(ends[1])
+            with anyio.move_on_after(START_S):
+                await _send(ends[0], self.boot(name))
+                await anyio.wait_readable(ends[1])
             ends.append(os.open(paths[0], os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
             await connect(channel, ends.pop(1), ends.pop())
         finally:
@@ -137,10 +138,6 @@ class Hosted:
             channel.close()
             raise SandboxError("a runner did not start in the sandbox")
         return channel
-
-    async def _await_output(self, end: int) -> None:
-        with anyio.move_on_after(START_S):
-            await anyio.wait_readable(end)
 
     async def stop(self) -> None:
         """End the control runner, which kills everything below it; then the process itself, if it still lives."""
@@ -161,6 +158,15 @@ class Hosted:
         self.folder.remove()
 
 
+async def _send(end: int, data: bytes) -> None:
+    """Write all to a FIFO that does not block: where a user has many pipes the kernel makes them small."""
+    while data:
+        try:
+            data = data[os.write(end, data) :]
+        except BlockingIOError:
+            await anyio.sleep(0.005)
+
+
 class HostedBackend:
     """See `leadhand.sandboxes.team.Backend`."""
 
@@ -168,6 +174,7 @@ class HostedBackend:
         self.spec = spec
         self.hosted = hosted
         self.info = info
+        self.changes = changes.watch(spec.workspace)
 
     @property
     def control(self) -> Channel:
@@ -188,12 +195,22 @@ class HostedBackend:
         await to_thread.run_sync(archive.pack, Path(self.spec.workspace), destination)
 
     async def stop(self, *, keep: bool = False) -> None:
+        """`keep` changes nothing: workspace and scratch are the host's."""
+        if self.changes is not None:
+            self.changes.close()
         await self.hosted.stop()
         await to_thread.run_sync(self._clean)
 
     def _clean(self) -> None:
+        if self.sweep_root:  # in case the control runner was killed before it could sweep
+            leftovers.kill_found(self._left)
         self.hosted.clean()
         shutil.rmtree(Path(self.spec.scratch) / "outputs", ignore_errors=True)
+
+    def _left(self) -> set[int]:
+        """Processes of this very sandbox: by its group, and by the home that is its own."""
+        grouped = {pid for path, pids in cgroups.left() if path in self.hosted.group.paths for pid in pids}
+        return grouped | leftovers.with_variable(f"HOME={self.hosted.inside}/home")
 
 
 def require_workspace(spec: SandboxSpec) -> None:

@@ -16,23 +16,33 @@ from leadhand.sandboxes import cgroups
 MARK = b"LEADHAND_RUN="
 
 
-def marked() -> Iterator[tuple[int, str]]:
-    """(pid, run id) of every process that carries a run's mark, this one and its ancestors left out."""
+def _environments() -> Iterator[tuple[int, list[bytes]]]:
+    """(pid, environment) of every process that can be seen, this one and its ancestors left out."""
     own = _ancestors()
     for entry in os.scandir("/proc"):
-        if not entry.name.isdigit() or int(entry.name) in own:
-            continue
-        with contextlib.suppress(OSError):
-            for part in Path(entry.path, "environ").read_bytes().split(b"\0"):
-                if part.startswith(MARK):
-                    yield int(entry.name), part[len(MARK) :].decode("utf-8", "replace")
+        if entry.name.isdigit() and int(entry.name) not in own:
+            with contextlib.suppress(OSError):
+                yield int(entry.name), Path(entry.path, "environ").read_bytes().split(b"\0")
+
+
+def marked() -> Iterator[tuple[int, str]]:
+    """(pid, run id) of every process that carries a run's mark."""
+    for pid, environment in _environments():
+        for part in environment:
+            if part.startswith(MARK):
+                yield pid, part[len(MARK) :].decode("utf-8", "replace")
+
+
+def with_variable(text: str) -> set[int]:
+    """Every process whose environment holds `NAME=value`."""
+    return {pid for pid, environment in _environments() if text.encode() in environment}
 
 
 def _ancestors() -> set[int]:
-    pids, pid = set(), os.getpid()
+    pids, pid, parents = set(), os.getpid(), _parents()
     while pid:
         pids.add(pid)
-        pid = _parents().get(pid, 0)
+        pid = parents.get(pid, 0)
     return pids
 
 
@@ -48,14 +58,16 @@ def _parents() -> dict[int, int]:
     return parents
 
 
-def kill(chosen: Callable[[str], bool], patience_s: float = 10.0) -> int:
+def kill(chosen: Callable[[str], bool]) -> int:
     """Kill every process of the runs that are `chosen`, and what hangs below it; the number killed."""
+    return kill_found(lambda: {pid for pid, run in [*marked(), *grouped()] if chosen(run)})
+
+
+def kill_found(find: Callable[[], set[int]], patience_s: float = 10.0) -> int:
+    """Kill what `find` finds, and what hangs below it, until it finds nothing; the number killed."""
     killed: set[int] = set()
     deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        alive = _below({pid for pid, run in [*marked(), *grouped()] if chosen(run)})
-        if not alive:
-            break
+    while time.monotonic() < deadline and (alive := _below(find())):
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in alive:
                 with contextlib.suppress(OSError):

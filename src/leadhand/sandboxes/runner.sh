@@ -104,21 +104,22 @@ lh_ended() { # lh_ended id seconds: whether the output of command `id` ended wit
   return 1
 }
 
-lh_settle() { # the command ended but its output is not: wait (0.6 s at most) until what was written is drained
-  local i k l last= pos state pid= file kids=()
+lh_settle() { # the command ended but its output has not: wait until what was written is drained
+  local i k l last= pos state pid= file steps=120 kids=()
   { read -r -a kids <"/proc/$$/task/$$/children"; } || { [[ -e /proc/$$/task/$$/children ]] || kids=(/proc/[0-9]*); }
   # What was left in the background is our child by now. Where there is nobody but the launcher, it is only slow.
-  if ((${#kids[@]} <= 1)); then lh_ended "$1" 5; return; fi
+  ((${#kids[@]} <= 1)) && steps=2000
   for k in "${kids[@]#/proc/}"; do # the launcher that drains into our file
     { IFS= read -r -d '' l && IFS= read -r -d '' file; } <"/proc/$k/cmdline"
     [[ $file == "$lh_out" ]] && pid=$k
   done
-  [[ $pid ]] && { exec 6<"/proc/$pid/fd/0"; } || { lh_ended "$1" 0.1; return; }
-  for ((i = 0; i < 120; i++)); do
-    pos= state=
+  [[ $pid ]] && { exec 6<"/proc/$pid/fd/0"; } || { lh_ended "$1" 0.02; return; }
+  for ((i = 0; i < steps; i++)); do
+    pos= state=Z
     { read -r _ pos <"/proc/$pid/fdinfo/1"; }
     { IFS= read -r l <"/proc/$pid/stat"; } && state=${l##*) } && state=${state%% *}
-    if [[ $state == S && $pos == "$last" ]] && ! read -r -t 0 -u 6; then break; fi
+    if [[ $state == [ZX] ]]; then lh_ended "$1" 0.02; break; fi
+    if ((steps == 120)) && [[ $state == S && $pos == "$last" ]] && ! read -r -t 0 -u 6; then break; fi
     last=$pos
     lh_ended "$1" 0.005 && break
   done

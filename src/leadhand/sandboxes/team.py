@@ -15,6 +15,8 @@ import anyio
 from leadhand.core.errors import SandboxError, SandboxLost
 from leadhand.core.values import ExecResult, SandboxInfo
 from leadhand.sandboxes import frames
+from leadhand.sandboxes.attribution import Attribution, Seen
+from leadhand.sandboxes.changes import Changes
 from leadhand.sandboxes.channel import Channel, Pending
 from leadhand.sandboxes.frames import Reply
 
@@ -37,6 +39,11 @@ class Backend(Protocol):
     @property
     def sweep_root(self) -> int:
         """Where a sweep of everything starts; 0 = all that the control runner can see."""
+        ...
+
+    @property
+    def changes(self) -> Changes | None:
+        """What sees the workspace's files change, if anything does."""
         ...
 
     async def open(self, name: str) -> Channel:
@@ -77,6 +84,7 @@ class TeamSandbox:
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
         # One frame in flight on the control runner, and no runner is born during a sweep, which would kill it.
         self._controlling = anyio.Lock()
+        self._seen = Attribution(backend.changes)
         self._closed = False
         self._born = 0  # runners ever started
 
@@ -97,12 +105,13 @@ class TeamSandbox:
             runner = await self._runner(agent)
             began = time.monotonic()
             runner.killed = False
-            pending = runner.channel.send(lambda id: frames.run(id, keep, where, data), limit=2 * keep)
-            timed_out = await self._await(runner, pending, timeout_s)
-            if pending.reply is None and not timed_out:
-                await self._check_alive(agent)
+            with self._seen.command(agent) as seen:
+                pending = runner.channel.send(lambda id: frames.run(id, keep, where, data), limit=2 * keep)
+                timed_out = await self._await(runner, pending, timeout_s)
+                if pending.reply is None and not timed_out:
+                    await self._check_alive(agent)
             ended = _ended(pending.reply, timed_out, runner.killed)
-            return _result(pending.reply, keep, time.monotonic() - began, ended)
+            return _result(pending.reply, keep, time.monotonic() - began, ended, seen)
 
     async def _await(self, runner: Runner, pending: Pending, timeout_s: float) -> bool:
         """Wait for the reply; kill the command when time is up or the caller is cancelled. True: time was up."""
@@ -134,6 +143,10 @@ class TeamSandbox:
         if self._closed:
             raise SandboxLost("the sandbox was closed")
         runner = self._runners.get(agent)
+        if runner is not None and not runner.channel.lost and not self._backend.control.lost:
+            return runner
+        async with self._controlling:
+            await self._living_control()
         if runner is not None and not runner.channel.lost:
             return runner
         if runner is not None:
@@ -246,9 +259,11 @@ def _ended(reply: Reply | None, timed_out: bool, killed: bool) -> Ended:
     return "flooded" if reply.flag == "f" else "exited"
 
 
-def _result(reply: Reply | None, keep: int, seconds: float, ended: Ended) -> ExecResult:
+def _result(reply: Reply | None, keep: int, seconds: float, ended: Ended, seen: Seen) -> ExecResult:
     if reply is None:
-        return ExecResult(exit_code=137, head=b"", seconds=seconds, ended=ended)
+        return ExecResult(
+            exit_code=137, head=b"", seconds=seconds, ended=ended, changed=seen.changed, shared=seen.shared
+        )
     whole = reply.size == len(reply.body)
     return ExecResult(
         exit_code=reply.code,
@@ -258,6 +273,8 @@ def _result(reply: Reply | None, keep: int, seconds: float, ended: Ended) -> Exe
         spill="" if whole else reply.path,
         seconds=seconds,
         ended=ended,
+        changed=seen.changed,
+        shared=seen.shared,
     )
 
 

@@ -1,0 +1,291 @@
+"""What outlives the harness, and what must not: kill -9, resume, reap, lost sandboxes, limits that the host lacks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import to_thread
+
+from leadhand import sandboxes
+from leadhand.core.errors import SandboxLost, UsageError
+from leadhand.core.ports import Sandbox
+from leadhand.core.values import Limits, Mount, SandboxInfo, SandboxSpec
+from leadhand.sandboxes import cgroups, engine, leftovers
+from leadhand.testing.sandbox_contract import alive, sh
+
+from .conftest import Start, make_spec
+
+HARNESS = """
+import sys, anyio, msgspec
+from leadhand import sandboxes
+from leadhand.core.values import SandboxSpec
+
+async def main():
+    spec = msgspec.json.decode(sys.argv[1], type=SandboxSpec)
+    sandbox = await sandboxes.start(spec, sys.argv[2])
+    await sandbox.write("kept.txt", b"kept")
+    await sandbox.exec("sleep 8644000 & (setsid env -i sleep 8644001 &); echo", agent="lead", timeout_s=60)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: sandbox.exec("trap '' TERM; sleep 8644002", agent="w1", timeout_s=600))
+        while (await sandbox.exec("pgrep -f '^sleep 8644002'", agent="lead", timeout_s=60)).exit_code:
+            pass
+        print(msgspec.json.encode(sandbox.info).decode(), flush=True)
+
+anyio.run(main)
+"""
+
+
+def host_count(mark: str) -> int:
+    """How many living processes of this machine have an argument that starts with `mark`."""
+    count = 0
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            arguments = (path / "cmdline").read_bytes().split(b"\0")
+            state = (path / "stat").read_text(errors="replace").rpartition(") ")[2][0]
+        except OSError:
+            continue
+        count += state not in "ZX" and any(a.startswith(mark.encode()) for a in arguments)
+    return count
+
+
+async def gone(mark: str) -> bool:
+    for _ in range(1000):
+        if not host_count(mark):
+            return True
+        await anyio.sleep(0.02)
+    return False
+
+
+@asynccontextmanager
+async def killed_harness(kind: str, where: Path) -> AsyncIterator[tuple[SandboxInfo, SandboxSpec]]:
+    """A sandbox whose harness was killed with -9 while a command ran."""
+    import msgspec
+
+    spec = make_spec(kind, where)
+    argv = [sys.executable, "-c", HARNESS, msgspec.json.encode(spec).decode(), kind]
+    process = await anyio.open_process(argv, stdin=None, stderr=None)
+    assert process.stdout is not None
+    info = msgspec.json.decode(await process.stdout.receive(), type=SandboxInfo)
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+    await process.aclose()
+    try:
+        yield info, spec
+    finally:
+        await to_thread.run_sync(leftovers.clear, spec.run_id.__eq__)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["bwrap", "local"], indirect=True)
+async def test_when_the_harness_is_killed_everything_dies_with_it(kind: str, tmp_path: Path) -> None:
+    async with killed_harness(kind, tmp_path):
+        assert await gone("864400")
+
+
+@pytest.mark.anyio
+async def test_reattaching_finds_the_workspace_and_kills_what_was_left(kind: str, tmp_path: Path) -> None:
+    async with killed_harness(kind, tmp_path) as (info, spec):
+        sandbox = await sandboxes.reattach(info, spec)
+        try:
+            assert sandbox.info.kind == kind
+            assert await sandbox.read("kept.txt") == b"kept"
+            assert await alive(sandbox, "864400") == 0
+            assert (await sh(sandbox, "echo on")).head == b"on\n"
+        finally:
+            await sandbox.aclose()
+        assert await gone("864400")
+
+
+@pytest.mark.anyio
+async def test_what_is_kept_at_the_end_can_be_reattached(kind: str, tmp_path: Path) -> None:
+    spec = make_spec(kind, tmp_path)
+    sandbox = await sandboxes.start(spec, kind)
+    await sandbox.write("kept.txt", b"kept")
+    await sh(sandbox, "(setsid sleep 8644200 &)")
+    await sandbox.aclose(keep=True)
+    again = await sandboxes.reattach(sandbox.info, spec)
+    try:
+        assert await again.read("kept.txt") == b"kept"
+        assert await alive(again, "8644200") == 0
+    finally:
+        await again.aclose()
+    assert await gone("8644200")
+
+
+@pytest.mark.engine
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["docker"], indirect=True)
+async def test_a_stopped_container_is_started_again(kind: str, tmp_path: Path) -> None:
+    async with killed_harness(kind, tmp_path) as (info, spec):
+        found = sandboxes_engine()
+        await to_thread.run_sync(lambda: found.call("POST", f"/containers/{info.id}/stop", query={"t": "0"}))
+        sandbox = await sandboxes.reattach(info, spec)
+        try:
+            assert await sandbox.read("kept.txt") == b"kept"
+        finally:
+            await sandbox.aclose()
+        with pytest.raises(SandboxLost):
+            await sandboxes.reattach(info, spec)
+
+
+def sandboxes_engine() -> engine.Engine:
+    return engine.find()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["bwrap", "local"], indirect=True)
+async def test_without_its_workspace_a_run_is_lost(kind: str, tmp_path: Path) -> None:
+    spec = make_spec(kind, tmp_path)
+    sandbox = await sandboxes.start(spec, kind)
+    await sandbox.aclose()
+    (tmp_path / "workspace").rmdir()
+    with pytest.raises(SandboxLost, match="workspace"):
+        await sandboxes.reattach(sandbox.info, spec)
+
+
+@pytest.mark.anyio
+async def test_reap_removes_leftovers_and_spares_the_runs_it_is_told_to(kind: str, tmp_path: Path) -> None:
+    async with (
+        killed_harness(kind, tmp_path / "one") as (one, spec_one),
+        killed_harness(kind, tmp_path / "two") as (_, spec_two),
+    ):
+        others = everybody_else(spec_one.run_id, spec_two.run_id)
+        said = await sandboxes.reap({spec_one.run_id, *others})
+        assert said
+        if kind == "docker":
+            sandbox = await sandboxes.reattach(one, spec_one)  # spared
+            assert await sandbox.read("kept.txt") == b"kept"
+            await sandbox.aclose()
+        assert await gone("864400")
+        assert not any(run == spec_two.run_id for _, run in [*leftovers.folders(), *leftovers.marked()])
+        assert not any(leftovers.run_of(path) == spec_two.run_id for path, _ in cgroups.left())
+        if kind == "docker":
+            found = sandboxes_engine()
+            volumes = found.get("/volumes", filters='{"label": ["leadhand.run"]}').get("Volumes") or ()
+            assert not [v for v in volumes if v["Labels"]["leadhand.run"] in (spec_one.run_id, spec_two.run_id)]
+
+
+def everybody_else(*own: str) -> set[str]:
+    """The runs of whoever else works on this machine."""
+    found = {run for _, run in [*leftovers.marked(), *leftovers.folders(), *leftovers.grouped()]}
+    return found - set(own)
+
+
+@pytest.mark.anyio
+async def test_a_command_that_cleared_its_environment_is_found_by_reap(tmp_path: Path) -> None:
+    """`local` without its control runner: the control group still holds what has no mark."""
+    spec = make_spec("local", tmp_path)
+    sandbox = await sandboxes.start(spec, "local")
+    if "processes" in sandbox.info.not_enforced:
+        await sandbox.aclose()
+        pytest.skip("no control groups here")
+    await sh(sandbox, "(env -i setsid /bin/sleep 8644100 &) ; kill -9 $PPID")
+    backend = sandbox._backend  # type: ignore[attr-defined]
+    await sh(sandbox, "(env -i setsid /bin/sleep 8644101 &) ; sleep 0.1")
+    os.kill(backend.control.pid, signal.SIGKILL)
+    await anyio.sleep(0.1)
+    assert host_count("8644101") == 1
+    await sandboxes.reap(everybody_else(spec.run_id))
+    assert await gone("86441")
+    await sandbox.aclose()
+
+
+@pytest.mark.anyio
+async def test_a_dead_sandbox_is_said_to_be_lost(kind: str, setup: Start) -> None:
+    async with setup() as sandbox:
+        await sh(sandbox, "echo")
+        await kill_sandbox(sandbox)
+        with pytest.raises(SandboxLost):
+            await use(sandbox)
+
+
+async def use(sandbox: Sandbox) -> None:
+    for _ in range(3):  # the first may be told of a lost runner
+        await sh(sandbox, "echo")
+
+
+async def kill_sandbox(sandbox: Sandbox) -> None:
+    if sandbox.info.kind == "docker":
+        await to_thread.run_sync(sandboxes_engine().post, f"/containers/{sandbox.info.id}/kill")
+    else:
+        process = sandbox._backend.hosted.process  # type: ignore[attr-defined]
+        process.kill()
+        await process.wait()
+
+
+@pytest.mark.anyio
+async def test_limits_are_clamped_to_the_host_and_it_is_said(setup: Start) -> None:
+    async with setup(limits=Limits(cpus=4096, memory_mb=10**9, processes=300)) as sandbox:
+        limits = sandbox.info.limits
+        assert limits.cpus is not None
+        assert limits.cpus < 4096
+        assert limits.memory_mb is not None
+        assert limits.memory_mb < 10**9
+        assert any("cpu" in w for w in sandbox.info.warnings)
+        assert any("memory" in w for w in sandbox.info.warnings)
+        assert (await sh(sandbox, "echo ok")).head == b"ok\n"
+
+
+@pytest.mark.anyio
+async def test_the_workspace_is_what_was_given(kind: str, tmp_path: Path, setup: Start) -> None:
+    where = tmp_path / "workspace"
+    (where / "sub").mkdir(parents=True)
+    (where / "sub" / "f.txt").write_text("given")
+    (where / "run.sh").write_text("#!/bin/sh\necho ran\n")
+    (where / "run.sh").chmod(0o755)
+    (where / "link").symlink_to("sub/f.txt")
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho tool\n")
+    tool.chmod(0o755)
+    async with setup(mounts=(Mount(source=str(tool), target="/reference/tool", link="bin/tool"),)) as sandbox:
+        assert (await sh(sandbox, "./run.sh; cat link; ./bin/tool")).head == b"ran\ngiventool\n"
+        made = await sh(sandbox, "echo new >sub/f.txt && echo x >sub/new && rm run.sh && echo ok")
+        assert made.head == b"ok\n"
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(UsageError, match="bubble"):
+        sandboxes.choose("bubble")
+
+
+def test_without_bwrap_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from leadhand.sandboxes import bwrap
+
+    monkeypatch.setattr(bwrap, "_packaged", lambda: "")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UsageError, match=r"leadhand\[bwrap\].*--sandbox local"):
+        sandboxes.choose("bwrap")
+
+
+def test_without_an_engine_bwrap_is_chosen_and_the_reason_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    kind, why = sandboxes.choose("auto")
+    assert kind == "bwrap"
+    assert "no Docker Engine" in why
+    with pytest.raises(UsageError, match="start Docker"):
+        sandboxes.choose("docker")
+    monkeypatch.setenv("DOCKER_HOST", "tcp://1.2.3.4:2375")
+    with pytest.raises(UsageError, match="unix://"):
+        sandboxes.choose("docker")
+
+
+def test_importing_the_room_loads_no_adapter() -> None:
+    code = "import sys, leadhand.sandboxes as s; print([m for m in sys.modules if m.startswith('leadhand.sandboxes.')])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"
+
+
+def test_problems_are_told_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    found = {name: (state, remedy) for name, state, remedy in sandboxes.problems()}
+    assert found.keys() == {"docker", "bwrap", "cgroups"}
+    assert found["docker"][0] == "not usable"
+    assert "start Docker" in found["docker"][1]
