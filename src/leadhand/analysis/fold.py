@@ -160,6 +160,9 @@ class Fold:
         self.ended_s = 0.0
         self.submission = ""
         self.idle_worked = 0.0
+        """Seconds in which the lead waited and some worker ran: the workers' part of the critical path."""
+        self._lead: AgentTrack | None = None
+        self._running = 0
         self._session, self._mono = -1, 0.0
         self._act: dict[type[Any], Callable[[str, Any], None]] = {
             RunStarted: self._run_started,
@@ -184,35 +187,34 @@ class Fold:
 
     def apply(self, entries: Iterable[Entry]) -> Fold:
         act = self._act
+        count = 0
         for entry in entries:
-            self.events += 1
-            self._time(entry)
+            count += 1
+            # Inline, since it is done millions of times: the clock of active time.
+            if entry.session == self._session:
+                passed = entry.mono - self._mono
+                if passed > 0:
+                    self.now += passed
+                    if self._running and self._lead is not None and self._lead.phase == "idle":
+                        self.idle_worked += passed
+            else:
+                self._new_session(entry.session)
+            self._mono = entry.mono
             handler = act.get(type(entry.event))
             if handler is not None:
                 handler(entry.agent, entry.event)
+        self.events += count
         if self.ended is None:
             self.ended_s = self.now
         return self
 
-    def _time(self, entry: Entry) -> None:
-        if entry.session == self._session:
-            passed = entry.mono - self._mono
-            if passed > 0:
-                self._book_idle(passed)
-                self.now += passed
-        else:
-            self.sessions.add(entry.session)
-            for agent in self.agents.values():  # what a killed session had open took no more time
-                agent.open_tools.clear()
-                agent.turn("out" if agent.phase == "out" else "other", self.now)
-            self._session = entry.session
-        self._mono = entry.mono
-
-    def _book_idle(self, passed: float) -> None:
-        """The lead's idle time in which some worker runs is the workers' part of the critical path."""
-        lead = next(iter(self.agents.values()), None)
-        if lead is not None and lead.phase == "idle" and any(a.delegation for a in self.agents.values()):
-            self.idle_worked += passed
+    def _new_session(self, session: int) -> None:
+        """What a killed session had open took no more time."""
+        self._session = session
+        self.sessions.add(session)
+        for agent in self.agents.values():
+            agent.open_tools.clear()
+            agent.turn("out" if agent.phase == "out" else "other", self.now)
 
     # --- the run -----------------------------------------------------------------------------------------------
 
@@ -248,6 +250,8 @@ class Fold:
             started=self.now,
             since=self.now,
         )
+        if self._lead is None:
+            self._lead = self.agents[name]
 
     def _agent_ended(self, name: str, e: AgentEnded) -> None:
         agent = self.agents[name]
@@ -369,6 +373,7 @@ class Fold:
             started=self.now,
             assignment_chars=len(e.assignment),
         )
+        self._running += 1
         worker = self.agents.get(e.worker)
         if worker is not None:
             worker.delegation, worker.ended, worker.status = e.delegation, None, ""
@@ -376,6 +381,7 @@ class Fold:
 
     def _delegation_ended(self, _: str, e: DelegationEnded) -> None:
         track = self.delegations[e.delegation]
+        self._running -= 1
         track.ended, track.status, track.report = self.now, e.status, e.report
         worker = self.agents.get(e.worker)
         if worker is not None:

@@ -36,7 +36,7 @@ def grid() -> tuple[Design, ...]:
     """The designs that the paper's figures compare, each once: 38 of them."""
 
     def team(lead: str, worker: str = "", **more: object) -> Design:
-        return Design(lead=lead, worker=worker, **more)
+        return Design(lead=lead, worker=worker, **more)  # type: ignore[arg-type]
 
     solos = [Design(lead=m, solo=True, guidance=g) for m in PRICES for g in ("minimal", "PIV")]
     stages = [team(STRONG, w, guidance=g) for w in ("", CHEAP) for g in ("minimal", "P", "I", "V", "PIV")]

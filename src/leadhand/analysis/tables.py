@@ -7,9 +7,9 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import polars as pl
@@ -32,13 +32,14 @@ ALONE = 64
 """Up to so many runs are folded in this process: starting others would take longer."""
 
 
-class Tables(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Tables:
     """One data frame per table name of `rows.ROWS`; `unreadable` lists runs with a broken journal, and why."""
 
     frames: dict[str, pl.DataFrame]
     unreadable: tuple[str, ...]
 
-    def __getitem__(self, table: str) -> pl.DataFrame:  # type: ignore[override]
+    def __getitem__(self, table: str) -> pl.DataFrame:
         return self.frames[table]
 
 

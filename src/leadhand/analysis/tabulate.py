@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from leadhand.analysis.fold import AgentTrack, Fold
+from leadhand.analysis.fold import AgentTrack, AttemptTrack, CommandTrack, Fold
 from leadhand.analysis.measures import (
     DUPLICATE,
     Span,
@@ -60,7 +61,7 @@ def tabulate(fold: Fold, label: Label) -> Rows:
     answers = replied(list(fold.mail.values()), lead)
     return {
         "runs": [_run(fold, label, lead, mean_similarity, similarity, answers)],
-        "agents": [_agent(fold, label.run, a) for a in fold.agents.values()],
+        "agents": _agents(fold, label.run),
         "attempts": _attempts(fold, label.run, span),
         "delegations": _delegations(fold, label.run, span, similarity),
         "messages": _messages(fold, label.run, lead, answers),
@@ -179,9 +180,20 @@ def _seconds(agent: AgentTrack | None, doing: str) -> float:
     return agent.seconds.get(doing, 0.0) if agent else 0.0
 
 
-def _agent(fold: Fold, run: str, a: AgentTrack) -> AgentRow:
-    mine = [t for t in fold.attempts.values() if t.agent == a.name]
-    commands = [c for c in fold.commands.values() if c.agent == a.name]
+def _agents(fold: Fold, run: str) -> list[tuple[Any, ...]]:
+    attempts: dict[str, list[AttemptTrack]] = {a: [] for a in fold.agents}
+    commands: dict[str, list[CommandTrack]] = {a: [] for a in fold.agents}
+    called = Counter(d.worker for d in fold.delegations.values())
+    for attempt in fold.attempts.values():
+        attempts[attempt.agent].append(attempt)
+    for command in fold.commands.values():
+        commands[command.agent].append(command)
+    return [_agent(run, a, attempts[n], commands[n], called[n]) for n, a in fold.agents.items()]
+
+
+def _agent(
+    run: str, a: AgentTrack, mine: list[AttemptTrack], commands: list[CommandTrack], delegations: int
+) -> AgentRow:
     return AgentRow(
         run=run,
         agent=a.name,
@@ -203,7 +215,7 @@ def _agent(fold: Fold, run: str, a: AgentTrack) -> AgentRow:
         tool_calls=sum(a.calls.values()),
         bash_calls=a.calls.get("bash", 0),
         rejected_calls=sum(a.rejected.values()),
-        delegations=sum(d.worker == a.name for d in fold.delegations.values()),
+        delegations=delegations,
         source_writes=sum(bool(c.seen.sources) for c in commands),
         source_files=len({p for c in commands for p in c.seen.sources}),
         reference_runs=sum(c.seen.reference for c in commands),

@@ -1,0 +1,118 @@
+"""What all exhibits start from: a study's scores, tables and comparisons, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from leadhand.analysis.compare import Comparison, DesignSummary, compare, estimate, pairs, summarise
+from leadhand.analysis.factors import Factors, base_of, solo_of
+from leadhand.analysis.scores import Scores, common
+from leadhand.analysis.stats.bootstrap import Bootstrap, bca
+from leadhand.analysis.stats.efficiency import Efficiency, efficiency
+from leadhand.analysis.stats.intervals import Estimate, Floats, Method
+from leadhand.analysis.tables import Tables
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """`tables` is None where only scores are known (a CSV): exhibits of activity are then absent."""
+
+    name: str
+    scores: Scores
+    tables: Tables | None = None
+    method: Method = "t"
+    question: str = ""
+
+    @cached_property
+    def summaries(self) -> dict[str, DesignSummary]:
+        return {s.design: s for s in summarise(self.scores, self.method)}
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Each team against its solo control (or, without such, all pairs): one family."""
+        return compare(self.scores, pairs(self.scores), self.method)
+
+    @cached_property
+    def factors(self) -> dict[str, Factors]:
+        return dict(self.scores.factors)
+
+    def where(self, wanted: Callable[[Factors], bool]) -> list[Factors]:
+        """The designs whose factors are known and wanted, in the study's order."""
+        return [f for f in self.factors.values() if f.known and wanted(f)]
+
+    def base(self, design: str) -> Factors | None:
+        return base_of(self.factors[design], self.factors)
+
+    def solo(self, lead: str, guidance: str = "PIV") -> Factors | None:
+        return solo_of(lead, guidance, self.factors)
+
+    def per_task(self, design: str, column: str) -> Floats:
+        return self.scores.per_task(design, column)
+
+    def efficiency(self, design: str, base: str) -> Efficiency | None:
+        """Eta of a design over a base, on the tasks where both have reward and cost."""
+        columns = [self.per_task(d, c) for c in ("reward", "cost") for d in (design, base)]
+        both = common(*columns)
+        return efficiency(*(c[both] for c in columns)) if both.any() else None
+
+    # --- from the journals -------------------------------------------------------------------------------------
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """The rows of all runs that count."""
+        assert self.tables is not None
+        runs = self.tables["runs"]
+        keep = pl.col("valid") & pl.col("reward").is_not_null()
+        return runs.filter(keep if self.scores.with_degraded else keep & ~pl.col("degraded"))
+
+    def of(self, design: str) -> pl.DataFrame:
+        return self.runs.filter(pl.col("design") == design)
+
+    def activity(self, design: str, value: str | pl.Expr) -> Estimate | None:
+        """The mean per task of a number per run: repeats are averaged first; runs without a number are left out."""
+        expression = pl.col(value) if isinstance(value, str) else value
+        means = self.of(design).group_by("task").agg(expression.cast(pl.Float64).mean().alias("x"))["x"].drop_nulls()
+        return estimate(means.to_numpy().astype(np.float64), self.method) if len(means) else None
+
+    def ratio(self, design: str, top: str, bottom: str) -> Bootstrap | None:
+        """A ratio of totals, with its BCa interval over tasks; None where the bottom is 0."""
+        sums = self.of(design).group_by("task", maintain_order=True).agg(pl.col(top).sum(), pl.col(bottom).sum())
+        data = sums.select(top, bottom).to_numpy().astype(np.float64)
+        if not len(data) or data[:, 1].sum() <= 0:
+            return None
+        return bca(data, lambda m: np.where(m[:, 1] > 0, m[:, 0] / np.where(m[:, 1] > 0, m[:, 1], 1.0), np.inf))
+
+
+def mean_of(e: Estimate | None) -> float | None:
+    return None if e is None else e.value
+
+
+def limits(e: Estimate | Bootstrap | None) -> tuple[float | None, float | None]:
+    return (None, None) if e is None else (e.low, e.high)
+
+
+def triple(e: Estimate | Bootstrap | None) -> tuple[float | None, float | None, float | None]:
+    """Value, low, high."""
+    return (None, None, None) if e is None else (e.value, e.low, e.high)
+
+
+def size_of(f: Factors) -> str:
+    """The team's size in words."""
+    if f.solo:
+        return "solo"
+    return f"{f.workers} workers" if f.workers is not None else f"up to {f.cap}"
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def plain(f: Factors) -> bool:
+    """A dynamic team with default cap, pushed reports, no messages, fresh context: the paper's standard arm."""
+    usual = f.schedule == "push" and f.messaging == "off" and f.context == "brief"
+    return f.solo or (usual and f.workers is None and f.cap == 5)

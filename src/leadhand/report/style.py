@@ -1,0 +1,103 @@
+"""How figures look: colours that colour-blind readers can tell apart, shapes beside colours, room for every label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette, without its yellow (too light on white) and with a grey at the end.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F")
+MARKERS = {"minimal": "o", "P": "s", "I": "^", "V": "v", "PIV": "D", "PI": "P", "PV": "X", "IV": "*", "": "o"}
+STAGE = {"P": "#0072B2", "I": "#E69F00", "V": "#009E73"}
+HATCHES = ("", "//", "..", "xx", "\\\\", "oo")
+
+SETTINGS: dict[str, Any] = {
+    "figure.constrained_layout.use": True,
+    "font.size": 9,
+    "font.family": "DejaVu Sans",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.6,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "leadhand",
+    "savefig.dpi": 160,
+    "figure.max_open_warning": 0,
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Matplotlib with our settings and without a display."""
+    settings: Any = SETTINGS | {"backend": "agg"}
+    with matplotlib.rc_context(settings):
+        yield
+
+
+def colours(names: Sequence[str]) -> dict[str, str]:
+    """A colour per distinct name, in order of appearance; beyond the palette they repeat (shapes still differ)."""
+    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(names))}
+
+
+def mark(artist: Any, row: int) -> None:
+    """Tie an artist to a row of the exhibit's table: the page shows that row when it is pointed at."""
+    artist.set_gid(f"row{row}")
+
+
+def place_labels(ax: Axes, points: Sequence[tuple[float, float, str]], size: float = 7.5) -> int:
+    """Label points where there is room, in the order given; the number that found none."""
+    figure = ax.figure
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    taken = [_box(ax, x, y) for x, y, _ in points]
+    inside = ax.get_window_extent(renderer)
+    lost = 0
+    for x, y, text in points:
+        for dx, dy in _OFFSETS:
+            far = abs(dx) + abs(dy) > 18
+            note = ax.annotate(
+                text,
+                (x, y),
+                xytext=(dx, dy),
+                textcoords="offset points",
+                fontsize=size,
+                ha="left" if dx > 0 else ("right" if dx < 0 else "center"),
+                va="bottom" if dy > 0 else ("top" if dy < 0 else "center"),
+                arrowprops=_LEADER if far else None,
+            )
+            box = note.get_window_extent(renderer).padded(1.5)
+            fits = box.x0 >= inside.x0 and box.x1 <= inside.x1 and box.y0 >= inside.y0 and box.y1 <= inside.y1
+            if fits and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+            note.remove()
+        else:
+            lost += 1
+    return lost
+
+
+_LEADER = {"arrowstyle": "-", "lw": 0.4, "color": "#888888", "shrinkA": 0, "shrinkB": 3}
+_OFFSETS = (
+    (6, 0), (0, 6), (-6, 0), (0, -6), (5, 5), (-5, 5), (5, -5), (-5, -5),
+    (14, 12), (-14, 12), (14, -12), (-14, -12), (0, 18), (0, -18), (24, 20), (-24, 20), (24, -20), (-24, -20),
+    (36, 30), (-36, 30), (36, -30), (-36, -30),
+)  # fmt: skip
+
+
+def _box(ax: Axes, x: float, y: float) -> Any:
+    from matplotlib.transforms import Bbox
+
+    px, py = ax.transData.transform((x, y))
+    return Bbox.from_bounds(px - 6, py - 6, 12, 12)
