@@ -102,9 +102,10 @@ async def test_stopping_a_dead_worker_is_bounded(held_s: float, status: str, tmp
         "w1": [finish("late", delay_s=1)],
     }
     model = Hook(scripts, ignore_the_stop)
-    run = await play(model, Design(lead="m", schedule="notify", at_finish="cancel"), tmp_path)
+    box = MemorySandbox(lambda *_: Answer(seconds=1))
+    run = await play(model, Design(lead="m", schedule="notify", at_finish="cancel"), tmp_path, sandbox=box)
     answered = told(run.entries, "lead")[2]
-    assert answered.at == min(held_s, 30)
+    assert answered.at == min(held_s, 1 + 30)
     assert f"d1 of w1 {status}" in answered.texts[1]
     assert delegations(run) == {"w1": status}
     assert [e.status for e in of_kind(run.entries, AgentEnded)] == ["cancelled", "finished"]

@@ -258,14 +258,39 @@ async def test_a_pause_is_not_an_end(tmp_path: Path) -> None:
     assert run.state.agents["solo"].steps == 2
 
 
-async def test_a_stop_before_the_first_step_ends_at_once(tmp_path: Path) -> None:
-    model = ScriptedModel({"lead": [say("never")]})
-    run = await play(model, Design(lead="m"), tmp_path, stop_after_s=0)
-    assert run.end.status in ("cancelled", "finished")
-    run = await play(
-        {"lead": [say("never", delay_s=9)]}, Design(lead="m"), tmp_path / ".." / tmp_path.name, stop_after_s=5
-    )
-    assert len(of_kind(run.entries, AgentEnded)) == 1
+async def test_a_stop_ends_all_agents_and_one_before_the_first_step_spends_nothing(tmp_path: Path) -> None:
+    scripts = {"lead": [do(*ask().calls * 2), WAIT], "w1": [say("x", delay_s=9)], "w2": [say("x", delay_s=2)]}
+    run = await play(scripts, Design(lead="m"), tmp_path, stop_after_s=5)
+    assert (run.end.status, wall(run.entries)) == ("cancelled", 5)
+    assert [d.status for d in of_kind(run.entries, DelegationEnded)] == ["finished", "cancelled"]
+    (tmp_path / "b").mkdir()
+    run = await play({"lead": [say("at once")]}, Design(lead="m"), tmp_path / "b", stop_after_s=0)
+    assert run.end.status == "cancelled"
+    assert not of_kind(run.entries, AttemptStarted)
+
+
+async def test_an_adapter_that_never_waits_does_not_keep_a_stopped_agent_going(tmp_path: Path) -> None:
+    scripts = {
+        "lead": [
+            do(*ask().calls),
+            do(bash("x"), delay_s=5),
+            do(call("cancel_worker", worker="w1")),
+            say("ok"),
+            say("ok"),
+        ],
+        "w1": [do(bash("shielded")), *[do(bash("x"))] * 50, finish("never")],
+    }
+
+    class Deaf(MemorySandbox):
+        async def exec(self, command: str, **more: Any) -> Any:
+            if command == "shielded":
+                with anyio.CancelScope(shield=True):
+                    await anyio.sleep(10)
+            return await super().exec(command, **more)
+
+    run = await play(scripts, Design(lead="m", schedule="notify"), tmp_path, sandbox=Deaf())
+    assert [d.status for d in of_kind(run.entries, DelegationEnded)] == ["cancelled"]
+    assert run.state.agents["w1"].steps == 1
 
 
 # --- limits --------------------------------------------------------------------------------------------------------

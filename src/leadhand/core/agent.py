@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 import anyio
+import anyio.lowlevel
 
 from leadhand.core import framing, wording
 from leadhand.core.attempts import ask
@@ -42,7 +43,7 @@ Closing = Callable[[], Awaitable[Outcome | None]]
 
 
 class Agent:
-    """Runs one agent from whatever its conversation holds to its end. All it knows is in the state."""
+    """Runs one agent from whatever its conversation holds to its end."""
 
     def __init__(
         self,
@@ -71,6 +72,8 @@ class Agent:
         if self._note and not isinstance(self._last(), Assistant):
             self._tell(self._note_once())
         while True:
+            # Adapters that never wait must not keep a stopped agent going.
+            await anyio.lowlevel.checkpoint_if_cancelled()
             last = self._last()
             if isinstance(last, Assistant) and not (last.stop == "pause" and not last.calls):
                 end = await self.act(last)

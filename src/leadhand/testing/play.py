@@ -51,7 +51,8 @@ async def play(
     """Run (or, where `folder` already holds a journal, resume) a team to its end.
 
     A resumed run gets the sandbox and the model that it is given: hand in the same objects to go on with them.
-    `restarted`: agents are told that the processes they had started are gone; `stop_after_s`: the user stops the run.
+    `restarted`: agents are told that the processes they had started are gone; `stop_after_s`: the user stops the
+    run then (0: before it begins).
     """
     check(design)
     model: Model = ScriptedModel(scripts) if isinstance(scripts, Mapping) else scripts
@@ -83,7 +84,9 @@ async def play(
 
 
 async def _run(team: Team, stop_after_s: float | None) -> End:
-    if stop_after_s is None:
+    if stop_after_s == 0:
+        team.stop()
+    if not stop_after_s:
         return await team.run()
 
     async def stop() -> None:
