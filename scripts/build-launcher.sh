@@ -5,13 +5,13 @@ set -euo pipefail
 source=$(dirname "$0")/../src/leadhand/sandboxes/launcher.c
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
+echo "SOURCE = \"$(sha256sum "$source" | cut -d' ' -f1)\""
 for machine in x86_64 aarch64; do
+  own=()
+  [[ $machine == x86_64 ]] && own=(-fcf-protection=none)
   "$machine-linux-gnu-gcc" -Os -std=c11 -Wall -Wextra -Werror -nostdlib -static -ffreestanding -fno-stack-protector \
-    -fno-asynchronous-unwind-tables -fno-ident -fno-pic -no-pie -fcf-protection=none -Wl,--build-id=none,-n,-z,norelro \
-    -Wl,-z,noseparate-code -o "$out/$machine" "$source" 2>/dev/null ||
-    "$machine-linux-gnu-gcc" -Os -std=c11 -Wall -Wextra -Werror -nostdlib -static -ffreestanding -fno-stack-protector \
-      -fno-asynchronous-unwind-tables -fno-ident -fno-pic -no-pie -Wl,--build-id=none,-n,-z,norelro \
-      -Wl,-z,noseparate-code -o "$out/$machine" "$source"
+    -fno-asynchronous-unwind-tables -fno-ident -fno-pic -no-pie "${own[@]}" -Wl,--build-id=none,-n,-z,norelro \
+    -Wl,-z,noseparate-code -o "$out/$machine" "$source"
   "$machine-linux-gnu-strip" -s -R .comment "$out/$machine"
   python3 - "$machine" "$out/$machine" <<'PY'
 import base64, sys, zlib

@@ -168,4 +168,5 @@ def left() -> Iterator[tuple[str, list[int]]]:
             for path in parent.glob("leadhand-*"):
                 if str(path) not in seen:
                     seen.add(str(path))
-                    yield str(path), [int(pid) for pid in (path / "cgroup.procs").read_text().split()]
+                    pids = (path / "cgroup.procs").read_text().split()
+                    yield str(path), [int(pid) for pid in pids if pid != "0"]  # 0: outside of our process namespace

@@ -10,6 +10,9 @@ import zlib
 
 from leadhand.core.errors import UsageError
 
+SOURCE = "2aaf27ad53252e6ba0956cb28dc795cdf254a1d3da88c3c3d24751545469c8ba"
+"""SHA-256 of the launcher.c that these were built from."""
+
 _X86_64 = (
     "c-o~?O=uHA6rN3*wrLBS5|JKrSiv4F?m<XVB!k`h0_&mJ>cxxw0YUI!Hqb(UqHCbzl8YjE(1RczJbCbtmXf6DPpXHaMO5geXp4yp"
     "B8t#MWqmWd+gMvf@WIaPy!U<In|W_$O4EA-l0<w9kkf>(o{@xDCp`bF;4TDxal|D^0|^Rjlfb*?^ZYsN@gh+-N6f?ZZ5hLj<limg"

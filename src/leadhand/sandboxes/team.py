@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import time
@@ -238,12 +239,18 @@ class TeamSandbox:
     async def aclose(self, *, keep: bool = False) -> None:
         if self._closed:
             return
-        self._closed = True
         with anyio.CancelScope(shield=True):
+            if keep and not self._backend.control.lost:  # it lives on: with nothing in it
+                await self._quiet()
+            self._closed = True
             for runner in self._runners.values():
                 runner.channel.close()
             self._runners = {}
             await self._backend.stop(keep=keep)
+
+    async def _quiet(self) -> None:
+        with contextlib.suppress(SandboxError):
+            await self.kill()
 
 
 Ended = Literal["exited", "timed_out", "killed", "flooded", "runner_lost"]
