@@ -37,6 +37,11 @@ class SharedLimiter:
         while (wait := cool.until - anyio.current_time()) > 0:  # noqa: ASYNC110
             await anyio.sleep(wait + self._random.uniform(0, min(wait, FIRST_S * 2**cool.times, LONGEST_S)))
 
+    def left(self, model: str) -> float:
+        """Seconds until the model's cool-down ends; 0 where there is none."""
+        cool = self._models.get(model)
+        return 0.0 if cool is None else max(0.0, cool.until - anyio.current_time())
+
     def observe(self, model: str, retry_after_s: float | None) -> None:
         cool = self._models.setdefault(model, _CoolDown())
         now = anyio.current_time()

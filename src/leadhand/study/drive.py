@@ -143,21 +143,25 @@ class Drive:
     async def _again(self, run: PlannedRun, outcome: Outcome) -> bool:
         """Whether a run that failed by no fault of its own, or whose grading did, is tried again: at most twice."""
         why = outcome.text or outcome.status
-        if outcome.status == "infrastructure":
-            again = await self._ready(run)
+        if outcome.status in ("infrastructure", "unfinished"):
+            again = await self._ready(run, lost=outcome.status == "unfinished")
         else:
             self._tries[run.run] = self._tries.get(run.run, 0) + 1
             again, why = self._tries[run.run] <= state.MOST_RETRIES, f"its grading failed ({outcome.status})"
         self.board.stopped(run, why, again=again)
-        self._went_wrong(why)
+        if outcome.status != "unfinished":
+            self._went_wrong(why)
         return again
 
-    async def _ready(self, run: PlannedRun) -> bool:
-        """Whether a run that is not done may be started. A failed attempt is archived first, if it has retries left."""
+    async def _ready(self, run: PlannedRun, *, lost: bool = False) -> bool:
+        """Whether a run that is not done may be started. A failed attempt is archived first, if it has retries left.
+
+        `lost`: it was broken off with its session, and cannot be taken up: that is archived too, and is no retry.
+        """
         outcome = self._outcomes.get(run.run)
-        if outcome is None or outcome.status != "infrastructure":
+        if outcome is None or (outcome.status != "infrastructure" and not lost):
             return True
-        if state.infrastructure_attempts(run.run, self._outcomes) >= state.MOST_RETRIES:
+        if not lost and state.infrastructure_attempts(run.run, self._outcomes) >= state.MOST_RETRIES:
             self.board.failed[run.run] = outcome.text
             return False
         archived = f"{run.run}.attempt-{state.next_attempt(run.run, self._outcomes)}"

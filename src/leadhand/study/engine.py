@@ -33,9 +33,10 @@ class Engine(Protocol):
     async def submit(self, job: Job) -> Outcome:
         """Carry the run to its end, and its journal, blobs and `run.json` into `job.folder`; what it came to.
 
-        A run that was begun here is carried on, one whose workspace is lost (a node is gone) ends as
-        `infrastructure`. Raises `LeadhandError` where this machine failed: the run is left to be resumed. Cancelled,
-        it leaves a journal that tells what may have been billed.
+        A run that was begun here is carried on. One that was begun elsewhere, or by a session that took its workspace
+        along, comes back `unfinished` and untouched; one whose node is lost ends as `infrastructure`. Raises
+        `LeadhandError` where this machine failed: the run is left to be resumed. Cancelled, it leaves a journal that
+        tells what may have been billed.
         """
         ...
 

@@ -12,7 +12,8 @@ from leadhand.runs import store
 from leadhand.runs.execution import PORTS, Execution, Ports
 from leadhand.runs.paths import RunPaths
 from leadhand.study.engine import Job
-from leadhand.study.outcome import Outcome, outcome_of
+from leadhand.study.outcome import Outcome, lost, outcome_of, read_outcome
+from leadhand.study.taken import can_go_on
 
 
 class LocalEngine:
@@ -32,6 +33,8 @@ class LocalEngine:
             # A folder without it is no run: making it was cut off.
             await anyio.to_thread.run_sync(store.remove, paths.folder)
             await anyio.to_thread.run_sync(store.create, job.folder.parent, job.file, job.folder.name)
+        elif not await anyio.to_thread.run_sync(can_go_on, paths):
+            return lost(await anyio.to_thread.run_sync(read_outcome, paths))
         execution = Execution(paths, self._keys, observers=(job.watch,), limiter=self._limiter, ports=self._ports)
         entries = await execution.finish()
         lock = execution.run.lock

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+import msgspec
+
 from leadhand.core.events import AgentEnded, Entry, Graded, GradingFailed, RunEnd, RunEnded, SessionStarted
 from leadhand.core.journal import read_journal
 from leadhand.core.ledger import Ledger
@@ -103,3 +105,8 @@ def read_outcome(paths: RunPaths) -> Outcome:
     lock = read_run_file(paths.run_json).lock
     entries = read_journal(paths.journal) if paths.journal.exists() else []
     return outcome_of(entries, lock.prices, lock.task.grader_digest)
+
+
+def lost(outcome: Outcome) -> Outcome:
+    """The outcome of a run that was begun elsewhere and cannot be taken up: a fresh attempt is due."""
+    return msgspec.structs.replace(outcome, status="unfinished", text="what it needs to go on is not here")
