@@ -74,6 +74,10 @@ CASES = {
     "nobody listens": (("run", "numerus", *FAKE, *LOCAL, "--base-url", "NOBODY"), "start the server"),
     "no repository": (("run", "Do it.", *ASKED, "--repo", "."), "git init"),
     "task on a repository": (("run", "numerus", *ASKED, "--repo", "."), "--repo goes with a prompt"),
+    "no such design": (("run", "numerus", *ASKED, "--design", "nowhere.toml"), "nowhere.toml", "TOML file"),
+    "broken design": (("run", "numerus", *ASKED, "--design", "broken.toml"), "broken.toml", "'limits.steps'"),
+    "unknown setting": (("run", "numerus", *ASKED, "-s", "shedule=pull"), "'schedule'"),
+    "bad setting": (("run", "numerus", *ASKED, "-s", "limits.steps=0"), "limits.steps must be at least 1"),
     "no such run": (("show", "nothing"), "leadhand runs"),
     "nothing to resume": (("resume", "last"), "leadhand runs"),
 }  # fmt: skip
@@ -85,6 +89,7 @@ def test_bad_input_is_refused_in_one_line(
 ) -> None:
     tmp_path.joinpath("broken").mkdir()
     tmp_path.joinpath("broken", "task.toml").write_text("prompt = 'x'\n[limits]\ncommand_s = -1\n")
+    tmp_path.joinpath("broken.toml").write_text("lead = 'a/b'\nbudget_usd = 1\nsteps = 3\n")
     arguments, *says = CASES[name]
     places = {"URL": server[0], "NOBODY": nobody}
     done = leadhand(*(places.get(a, a) for a in arguments), env={"NO_PROXY": "*"})

@@ -45,9 +45,15 @@ def run(
     solo: Annotated[bool, typer.Option("--solo", help="One agent without a team.")] = False,
     workers: Annotated[int | None, typer.Option(help="A team of exactly so many workers, beside the lead.")] = None,
     max_workers: Annotated[int | None, typer.Option(help="The lead may start up to so many workers (5).")] = None,
-    guidance: Annotated[str, typer.Option(help="minimal, or the stages to delegate: any of P, I, V.")] = "minimal",
-    schedule: Annotated[str, typer.Option(help="How reports come back: blocking, push, notify or pull.")] = "push",
-    max_usd: Annotated[str, typer.Option(help="Budget in dollars, or `none` for no limit.")] = "5",
+    guidance: Annotated[str, typer.Option(help="minimal (default), or the stages to delegate: any of P, I, V.")] = "",
+    schedule: Annotated[
+        str, typer.Option(help="How reports come back: blocking, push (default), notify or pull.")
+    ] = "",
+    max_usd: Annotated[str, typer.Option(help="Budget in dollars (5), or `none` for no limit.")] = "",
+    design: Annotated[str, typer.Option(help="A design as a TOML file; the other options override it.")] = "",
+    setting: Annotated[
+        list[str] | None, typer.Option("-s", metavar="KEY=VALUE", help="Any setting of the design. Repeatable.")
+    ] = None,
     max_minutes: Annotated[float | None, typer.Option(help="Time limit (default 360).")] = None,
     sandbox: Annotated[str, typer.Option(help="auto, docker, bwrap, or local (no isolation).")] = "auto",
     network: Annotated[bool, typer.Option("--network", help="Give the agents the network.")] = False,
@@ -79,6 +85,8 @@ def run(
         guidance=guidance,
         schedule=schedule,
         max_usd=max_usd,
+        design=design,
+        settings=tuple(setting or ()),
         max_minutes=max_minutes,
         sandbox=sandbox,
         network=network,
@@ -150,6 +158,24 @@ def apply(name: RunName, runs: Runs = "") -> None:
     from leadhand.cli import looking
 
     looking.apply(name, runs)
+
+
+designs = typer.Typer(help="Look at designs.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(designs, name="design")
+
+
+@designs.command(name="show")
+def design_show(
+    file: Annotated[str, typer.Argument(help="A design as a TOML file.")],
+    setting: Annotated[
+        list[str] | None, typer.Option("-s", metavar="KEY=VALUE", help="Override a setting. Repeatable.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check a design and print all its settings, with the defaults filled in."""
+    from leadhand.cli import looking
+
+    looking.show_design(file, tuple(setting or ()), as_json=json)
 
 
 @app.command()

@@ -68,6 +68,19 @@ def _row(paths: RunPaths) -> dict[str, str]:
     }
 
 
+def show_design(file: str, settings: tuple[str, ...], *, as_json: bool) -> None:
+    """All settings of a design, defaults included, as TOML that reads back the same."""
+    from leadhand.cli.request import read_design_file
+    from leadhand.runs.design_file import design_from_toml
+    from leadhand.runs.design_text import design_to_toml
+
+    design = design_from_toml(read_design_file(file), settings, name=file)
+    if as_json:
+        _print_json(msgspec.structs.asdict(design))
+    else:
+        print(design_to_toml(design), end="")
+
+
 def apply(name: str, runs: str) -> None:
     from leadhand.runs import repository
 

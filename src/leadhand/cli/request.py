@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -9,11 +10,14 @@ import msgspec
 
 from leadhand.benchmarks.folder import find_task, shipped
 from leadhand.core.chain import canonical, digest
-from leadhand.core.design import Design, Schedule
+from leadhand.core.design import Design, Guidance, Schedule
 from leadhand.core.errors import UsageError
-from leadhand.core.values import Limits, Price, Task
+from leadhand.core.values import Price, Task
 from leadhand.models import parse_price
+from leadhand.runs.design_file import design_from_toml
 from leadhand.runs.spec import Request
+
+DEFAULT_USD = 5.0
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,9 +30,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     solo: bool = False
     workers: int | None = None
     max_workers: int | None = None
-    guidance: str = "minimal"
-    schedule: str = "push"
-    max_usd: str = "5"
+    guidance: str = ""
+    schedule: str = ""
+    max_usd: str = ""
+    design: str = ""
+    settings: tuple[str, ...] = ()
     max_minutes: float | None = None
     sandbox: str = "auto"
     network: bool = False
@@ -40,14 +46,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def request_of(o: Options) -> Request:
     """Raises `UsageError` for options that do not fit together."""
-    if not o.lead:
-        raise UsageError("no lead model: name one with --lead PROVIDER/MODEL, such as openai/gpt-5.6-sol")
     if o.workers is not None and o.max_workers is not None:
         raise UsageError("--workers fixes the team's size and --max-workers caps it: give one of the two")
     if o.solo and (o.workers is not None or o.max_workers is not None or o.worker_model):
         raise UsageError("--solo has no workers: leave --workers, --max-workers and --worker-model out")
-    limits = Limits() if o.max_minutes is None else Limits(run_s=_positive(o.max_minutes, "--max-minutes") * 60)
-    design = _design(o, limits)
+    design = design_of(o)
     return Request(
         task=task_of(o.what, o.repo),
         design=design,
@@ -61,44 +64,69 @@ def request_of(o: Options) -> Request:
     )
 
 
-def _design(o: Options, limits: Limits) -> Design:
-    given = {
+def design_of(o: Options) -> Design:
+    """The file's design (if one is given), then the options that were given, then `-s`; later ones win."""
+    text = read_design_file(o.design) if o.design else ""
+    if not o.lead and not o.design and not any(s.partition("=")[0].strip() == "lead" for s in o.settings):
+        raise UsageError("no lead model: name one with --lead PROVIDER/MODEL, such as openai/gpt-5.6-sol")
+    budget = [] if re.search(r"^\s*budget_usd\s*=", text, re.MULTILINE) else [f"budget_usd={DEFAULT_USD:g}"]
+    return design_from_toml(text, [*budget, *_given(o), *o.settings], name=o.design or "the design")
+
+
+def read_design_file(path: str) -> str:
+    """The text of a design file. Raises `UsageError`."""
+    try:
+        return Path(path).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError, RuntimeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UsageError(f"cannot read the design {path}: {why}; give the path of a TOML file") from None
+
+
+def _given(o: Options) -> list[str]:
+    """The options that were given, as overrides of a design."""
+    overrides = {
         "lead": o.lead,
         "worker": o.worker_model,
-        "solo": o.solo,
-        "workers": o.workers,
-        "max_workers": 5 if o.max_workers is None else o.max_workers,
-        "guidance": "".join(s for s in "PIV" if s in o.guidance) if set(o.guidance) <= set("PIV") else o.guidance,
-        "schedule": o.schedule,
-        "budget_usd": budget_of(o.max_usd),
-        "limits": limits,
+        "solo": "true" if o.solo else "",
+        "workers": "none" if o.max_workers is not None else _text(o.workers),
+        "max_workers": _text(o.max_workers),
+        "guidance": _guidance(o.guidance) if o.guidance else "",
+        "schedule": _schedule(o.schedule) if o.schedule else "",
+        "budget_usd": budget_of(o.max_usd) if o.max_usd else "",
+        "limits.run_s": "" if o.max_minutes is None else repr(_positive(o.max_minutes, "--max-minutes") * 60),
     }
-    try:
-        return msgspec.convert(given, Design, from_attributes=True)
-    except msgspec.ValidationError as error:
-        raise UsageError(_remedy(str(error), o)) from None
+    return [f"{key}={value}" for key, value in overrides.items() if value]
 
 
-def _remedy(error: str, o: Options) -> str:
-    """A complaint about a setting, with what may be written instead."""
-    if "$.guidance" in error:
-        return f"--guidance {o.guidance!r} is none: write minimal, or the stages to delegate (any of P, I, V)"
-    if "$.schedule" in error:
-        return f"--schedule {o.schedule!r} is none: choose one of {', '.join(get_args(Schedule))}"
-    return error
+def _text(number: int | None) -> str:
+    return "" if number is None else str(number)
 
 
-def budget_of(text: str) -> float | None:
-    """Dollars, or `none` for no limit."""
+def _guidance(text: str) -> str:
+    """Stages in any order, as the design writes them."""
+    found = "".join(s for s in "PIV" if s in text) if set(text) <= set("PIV") else text
+    if found not in get_args(Guidance):
+        raise UsageError(f"--guidance {text!r} is none: write minimal, or the stages to delegate (any of P, I, V)")
+    return found
+
+
+def _schedule(text: str) -> str:
+    if text not in get_args(Schedule):
+        raise UsageError(f"--schedule {text!r} is none: choose one of {', '.join(get_args(Schedule))}")
+    return text
+
+
+def budget_of(text: str) -> str:
+    """Dollars, or `none` for no limit, as a design writes it."""
     if text.lower() == "none":
-        return None
+        return "none"
     try:
         amount = float(text.removeprefix("$"))
     except ValueError:
         amount = -1.0
     if not 0 <= amount < float("inf"):
         raise UsageError(f"--max-usd {text!r} is not an amount in dollars; write a number, or none for no limit")
-    return amount
+    return repr(amount)
 
 
 def _positive(number: float, option: str) -> float:

@@ -29,6 +29,23 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
+def spelled_out(value: Any) -> Any:
+    """A value as plain data in which equal settings look equal: defaults are written, 180 is 180.0.
+
+    msgspec leaves out a default by identity, not by equality, so a struct's own encoding will not do.
+    """
+    match value:
+        case msgspec.Struct():
+            return {f: spelled_out(getattr(value, f)) for f in value.__struct_fields__}
+        case dict():
+            return {str(k): spelled_out(v) for k, v in value.items()}
+        case list() | tuple():
+            return [spelled_out(v) for v in value]
+        case int() if not isinstance(value, bool):
+            return float(value)
+    return value
+
+
 class Root(Value, frozen=True, kw_only=True):
     """What every request of a conversation starts with. `settings` are those that a model can see or feel."""
 

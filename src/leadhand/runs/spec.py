@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 import leadhand
-from leadhand.core.chain import canonical, digest
+from leadhand.core.chain import canonical, digest, spelled_out
 from leadhand.core.design import Design
 from leadhand.core.errors import JournalError
 from leadhand.core.harness import Prompts
@@ -87,7 +87,7 @@ def identity(design: Design, task: Task, prompts: Prompts, sandbox: str, network
         "sandbox": [sandbox, task.image, network, setup],
         "repeat": repeat,
     }
-    return digest(canonical(settings))
+    return digest(canonical(spelled_out(settings)))
 
 
 def new_run_id(task: str, run_digest: str, now: datetime | None = None) -> str:
