@@ -14,7 +14,7 @@ set -euo pipefail
 
 keep= tests=
 [ "${1:-}" = --keep ] && { keep=1; shift; }
-[ "${1:-}" = --quick ] && { tests="ARGS=--collect-only --quiet"; shift; }
+[ "${1:-}" = --quick ] && { tests="ARGS=--collect-only -qq"; shift; }
 [ $# -gt 0 ] || set -- bookworm
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
