@@ -46,6 +46,11 @@ def design_from_toml(text: str, overrides: Sequence[str] = (), *, name: str = "t
     _known(settings, name)
     for override in overrides:
         _override(settings, override)
+    return design_from_settings(settings, name=name)
+
+
+def design_from_settings(settings: dict[str, Any], *, name: str) -> Design:
+    """The design that a table of settings describes. Raises `UsageError`, as `design_from_toml` does."""
     _known(settings, name)
     if "lead" not in settings:
         raise UsageError(f'{name} names no lead: add lead = "provider/model"')

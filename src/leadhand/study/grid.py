@@ -8,11 +8,10 @@ from itertools import product
 from random import Random
 from typing import Any, TypeVar
 
-import msgspec
-
-from leadhand.core.design import Design, Kind, check
+from leadhand.core.design import Design
 from leadhand.core.errors import UsageError
-from leadhand.study.file import StudyFile, table
+from leadhand.runs.design_file import design_from_settings
+from leadhand.study.file import StudyFile
 
 Designs = dict[str, Design]
 T = TypeVar("T")
@@ -58,30 +57,24 @@ def _asked_for(study: StudyFile) -> Iterable[tuple[str, dict[str, Any]]]:
 
 def _design(settings: Mapping[str, Any], models: Mapping[str, str], name: str) -> Design:
     given = dict(settings)
-    if given.get("budget_usd") == "none":
-        given["budget_usd"] = None
     for role in ("lead", "worker"):
         if isinstance(given.get(role), str):
             given[role] = models.get(given[role], given[role])
     if isinstance(given.get("kinds"), list):
-        given["kinds"] = [_kind(k, models, name) for k in given["kinds"]]
+        given["kinds"] = [_kind(k, models) for k in given["kinds"]]
     if isinstance(given.get("guidance"), str) and set(given["guidance"]) <= set("PIV"):
         given["guidance"] = "".join(s for s in "PIV" if s in given["guidance"])
-    if not given.get("lead"):
-        raise UsageError(f"design {name}: no lead model; set lead = 'PROVIDER/MODEL' in [base]")
-    design = table(given, Design, f"design {name}: ")
     try:
-        check(design)
+        return design_from_settings(given, name=f"design {name}")
     except UsageError as error:
-        raise UsageError(f"design {name}: {error}") from None
-    return design
+        text = str(error)
+        raise UsageError(text if text.startswith(f"design {name}") else f"design {name}: {text}") from None
 
 
-def _kind(raw: Any, models: Mapping[str, str], name: str) -> Kind:
-    if not isinstance(raw, dict):
-        raise UsageError(f"design {name}: kinds: each is a table with a name")
-    kind = table(raw, Kind, f"design {name}: kinds.")
-    return msgspec.structs.replace(kind, model=models.get(kind.model, kind.model))
+def _kind(kind: Any, models: Mapping[str, str]) -> Any:
+    if not isinstance(kind, dict) or not isinstance(kind.get("model"), str):
+        return kind
+    return {**kind, "model": models.get(kind["model"], kind["model"])}
 
 
 def settings_of(factor: str, level: Any) -> dict[str, Any]:

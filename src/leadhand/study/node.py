@@ -146,5 +146,5 @@ async def _carry_out(work: Work, packed: bytes, home: Call, scratch: Path) -> No
         finally:
             group.cancel_scope.cancel()
             with anyio.move_on_after(20, shield=True):
-                await sender.blobs(sorted(paths.blobs.iterdir()))  # noqa: ASYNC240
+                await sender.blobs(sorted(paths.blobs.iterdir()))
                 await sender.flush()
