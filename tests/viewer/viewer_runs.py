@@ -57,7 +57,24 @@ PRICES = {
     WORKER: Price(input=0.8, output=4.0, cache_read=0.08, cache_write_5m=1.0, source="made up"),
 }
 BEGAN = datetime(2026, 11, 1, 9, tzinfo=UTC)
-WORDS = "parse table row cell width border quote escape stream buffer token index merge flush header footer".split()
+WORDS = [
+    "parse",
+    "table",
+    "row",
+    "cell",
+    "width",
+    "border",
+    "quote",
+    "escape",
+    "stream",
+    "buffer",
+    "token",
+    "index",
+    "merge",
+    "flush",
+    "header",
+    "footer",
+]
 
 
 def run_file(folder: Path, design: Design, task: str = "gridline", prices: dict[str, Price] | None = None) -> None:
@@ -246,3 +263,90 @@ def _output(random: Random, size: int) -> str:
         f"src/{random.choice(WORDS)}.py:{random.randint(1, 900)}: {' '.join(random.choices(WORDS, k=8))}\n"
         for _ in range(lines)
     )
+
+
+def small_run(folder: Path, design: Design, task: str, reward: float, random: Random, *, ended: bool = True) -> Path:
+    """A run of some minutes: the lead looks, delegates (if it can), writes, and is graded."""
+    run_file(folder, design, task)
+    maker = Maker(folder)
+    maker.begin()
+    solo = design.solo
+    maker.join(0.2, "lead", "solo" if solo else "lead", design.lead)
+    maker.add(0.2, "lead", User(text=f"Rebuild {task}."))
+    now = _exchange(maker, 1.0, "lead", design.lead, "ls -la", random)
+    for i in range(0 if solo else design.cap):
+        now = _delegation(maker, now, f"w{i + 1}", f"d{i + 1}", design.worker or design.lead, random)
+    for word in random.sample(WORDS, 3):
+        now = _exchange(maker, now, "lead", design.lead, f"cat > src/{word}.py <<'EOF'\nx = 1\nEOF", random)
+    if not ended:
+        maker.file.close()
+        return folder
+    maker.reply(now, "lead", design.lead, "Done.", [("finish", {"text": "Done."})], 2.0)
+    maker.event(now + 2, "lead", AgentEnded(status="finished", text="Done."))
+    maker.end(now + 2, reward)
+    return folder
+
+
+def _exchange(maker: Maker, at: float, name: str, model: str, command: str, random: Random) -> float:
+    took = random.uniform(3, 15)
+    (key,) = maker.reply(at, name, model, "Next.", [("bash", {"command": command})], took)
+    result = maker.command(at + took, key, _output(random, 1200), 0.5)
+    maker.add(at + took + 0.5, name, ToolResults(results=(result,)))
+    return at + took + 0.5
+
+
+def _delegation(maker: Maker, at: float, worker: str, name: str, model: str, random: Random) -> float:
+    """One assignment after the other: enough for pages, though no real team is so patient."""
+    said = f"Plan {random.choice(WORDS)}."
+    lead = "lead"
+    (key,) = maker.reply(at, lead, LEAD, "", [("delegate_agent", {"assignment": said})], 2.0)
+    maker.event(at + 2, lead, ToolStarted(call=key, tool="delegate_agent"))
+    maker.join(at + 2, worker, "worker", model)
+    maker.event(at + 2, lead, DelegationStarted(delegation=name, worker=worker, call=key, assignment=said))
+    maker.add(at + 2, worker, User(text=said), assigns=name)
+    maker.event(at + 2, lead, ToolEnded(call=key, text=f"{name}: {worker} works on it"))
+    now = _exchange(maker, at + 2.1, worker, model, "grep -rn x src", random)
+    report = f"The plan: {' '.join(random.choices(WORDS, k=30))}"
+    maker.event(now, worker, AgentEnded(status="finished", text=report))
+    maker.event(now, worker, DelegationEnded(delegation=name, worker=worker, status="finished", report=report))
+    result = ToolResult(call_id=f"c{maker.steps[lead]}_0", name="delegate_agent", text=f"{name}: report\n{report}")
+    maker.add(now + 0.1, lead, ToolResults(results=(result,)), delivers=(name,))
+    return now + 0.2
+
+
+STUDY = (
+    Design(lead=WORKER, solo=True, guidance="PIV"),
+    Design(lead=LEAD, solo=True, guidance="PIV"),
+    Design(lead=LEAD, worker=WORKER, workers=2, guidance="P"),
+    Design(lead=LEAD, worker=LEAD, workers=4, guidance="PIV"),
+)
+TASKS = [
+    f"task-{name}"
+    for name in [
+        "adder",
+        "brook",
+        "cedar",
+        "delta",
+        "ember",
+        "fjord",
+        "grove",
+        "haven",
+        "inlet",
+        "jetty",
+        "knoll",
+        "larch",
+    ]
+]
+
+
+def study(folder: Path, seed: int = 7) -> Path:
+    """Four designs on twelve tasks, each once, with a `study.json`."""
+    random = Random(seed)
+    skill = (0.35, 0.55, 0.62, 0.7)
+    for i, design in enumerate(STUDY):
+        for task in TASKS:
+            hard = Random(task).uniform(-0.3, 0.25)
+            reward = min(1.0, max(0.0, skill[i] + hard + random.uniform(-0.1, 0.1)))
+            small_run(folder / "runs" / f"{i}-{task}", design, task, round(reward, 3), random)
+    (folder / "study.json").write_bytes(msgspec.json.encode({"runs": len(STUDY) * len(TASKS)}))
+    return folder

@@ -36,6 +36,9 @@ HEADERS = {
     b"cache-control": b"no-store",
 }
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+HOME_S = 1.0
+"""How long the list of runs may keep its reader waiting; it is asked for again while runs are still being read."""
+
 STATIC = files("leadhand.viewer") / "static"
 
 _encode = msgspec.json.Encoder().encode
@@ -60,7 +63,7 @@ def app(folder: Folder, token: str) -> Starlette:
     """All pages of `folder`, below the path `/TOKEN/`; anything else does not exist."""
 
     async def home(request: Request) -> Response:
-        return await _json(folder.home)
+        return await _json(lambda: folder.home(HOME_S))
 
     async def head(request: Request) -> Response:
         return await _json(lambda: folder.run(request.path_params["run"]).head())

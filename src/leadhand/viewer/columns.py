@@ -73,13 +73,12 @@ class Columns:
     marks: list[tuple[int, str, str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     writes: list[tuple[int, int, int]] = field(default_factory=list)
-    labels: list[str] = field(default_factory=list)
 
     def cursor(self) -> tuple[int, ...]:
         return tuple(len(getattr(self, name)) for name in CURSOR)
 
     def since(self, cursor: tuple[int, ...]) -> dict[str, Any]:
-        """Everything that was appended after `cursor`, by column. Labels are left out: they are read in parts."""
+        """Everything that was appended after `cursor`, by column."""
         at = dict(zip(CURSOR, cursor, strict=True))
         return {name: getattr(self, name)[at[lead] :] for name, lead in LED_BY.items()}
 

@@ -41,7 +41,7 @@ def export(source: Path, target: Path) -> int:
     _clear(target)
     runs = folder.runs()
     _assets(target)
-    home = {**msgspec.to_builtins(folder.home()), "places": {paths.id: f"r{i}" for i, paths in enumerate(runs)}}
+    home = {**folder.home(), "places": {paths.id: f"r{i}" for i, paths in enumerate(runs)}}
     _write(target / "data", "home", "home", _encode(home))
     for i, paths in enumerate(runs):
         index = RunIndex(paths)

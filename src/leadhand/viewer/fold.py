@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from leadhand.analysis.summary import WAITING, RunFold
 from leadhand.core.events import (
     AgentEnded,
     AgentStarted,
+    AnyEvent,
     AttemptFailed,
     AttemptReplied,
     AttemptStarted,
@@ -33,10 +34,12 @@ from leadhand.core.events import (
 )
 from leadhand.core.values import Assistant, Price, ToolCall, ToolResults
 from leadhand.viewer.columns import CODE, Columns
-from leadhand.viewer.labels import arguments, call_label, label, line
+from leadhand.viewer.labels import arguments, label, line
 from leadhand.viewer.money import Split, split
 from leadhand.viewer.plain import full
 from leadhand.viewer.writes import written
+
+_CODES = {kind: CODE.get(str(kind.__struct_config__.tag), -1) for kind in get_args(AnyEvent)}
 
 
 @dataclass(slots=True)
@@ -66,8 +69,10 @@ class _Delegation:
 class ViewFold:
     """Folds entries one at a time into `columns`; `now()` gives the small rest."""
 
-    def __init__(self, prices: Mapping[str, Price]) -> None:
+    def __init__(self, prices: Mapping[str, Price], *, blocking: bool = False) -> None:
         self.columns = Columns()
+        # Only under this schedule does the lead wait in the call that delegates.
+        self._waiting = WAITING if blocking else tuple(t for t in WAITING if t != "delegate_agent")
         self.run = RunFold(prices)
         self._prices = prices
         self._agents: dict[str, _Agent] = {}
@@ -76,9 +81,23 @@ class ViewFold:
         self._delegations: dict[str, _Delegation] = {}
         self._mail: dict[str, tuple[int, int]] = {}
         self._paths: dict[str, int] = {}
-        self._commands: dict[int, str] = {}
+        self._commands: dict[int, ToolCall | None] = {}
         self._workspace = "/workspace"
-        self._kinds: dict[type, int] = {}
+        self._folds: dict[type, Callable[[int, int, _Agent, Any], None]] = {
+            AgentStarted: self._agent_started,
+            AgentEnded: self._agent_ended,
+            MessageAdded: self._message_added,
+            AttemptStarted: self._attempt_started,
+            AttemptReplied: self._replied,
+            AttemptFailed: self._failed,
+            ToolStarted: self._tool_started,
+            CommandEnded: self._command_ended,
+            ToolEnded: self._tool_ended,
+            CallRejected: self._rejected,
+            DelegationStarted: self._delegation_started,
+            DelegationEnded: self._delegation_ended,
+            MailSent: self._mail_sent,
+        }
         self.session = -1
         self.first_write = -1
         self.last_write = -1
@@ -89,37 +108,31 @@ class ViewFold:
         if entry.session != self.session:
             self._new_session(entry.session)
         seq, now = entry.seq, round(self.run.now * 1000)
+        event = entry.event
         agent = self._agents.get(entry.agent)
-        if isinstance(entry.event, AgentStarted):
-            agent = self._joined(entry.agent, entry.event)
+        if isinstance(event, AgentStarted):
+            agent = self._joined(entry.agent, event)
         c = self.columns
         c.t.append(now)
         c.agent.append(agent.index if agent else -1)
-        c.kind.append(self._code(entry))
+        c.kind.append(self._code(event))
         c.bad.append(0)
         c.of.append(-1)
-        c.labels.append("")
         if agent is None:
             self._of_run(seq, entry)
-        else:
-            self._of_agent(seq, now, agent, entry)
-        if not c.labels[seq]:
-            c.labels[seq] = label(entry.event)
+        elif (fold := self._folds.get(type(event))) is not None:
+            fold(seq, now, agent, event)
 
-    def _code(self, entry: Entry) -> int:
-        e = entry.event
+    def _code(self, e: AnyEvent) -> int:
         if isinstance(e, ToolStarted):
-            return CODE["command" if e.tool == "bash" else "wait" if e.tool in WAITING else "tool"]
+            return CODE["command" if e.tool == "bash" else "wait" if e.tool in self._waiting else "tool"]
         if isinstance(e, MessageAdded):
             if e.assigns:
                 return CODE["assignment"]
             if e.delivers or e.announces or e.mail:
                 return CODE["delivery"]
             return CODE["results" if isinstance(e.message.body, ToolResults) else "message_added"]
-        kind = type(e)
-        if kind not in self._kinds:
-            self._kinds[kind] = CODE[str(kind.__struct_config__.tag)]
-        return self._kinds[kind]
+        return _CODES[type(e)]
 
     def _new_session(self, session: int) -> None:
         """What a killed session had open has no outcome."""
@@ -172,39 +185,33 @@ class ViewFold:
 
     # --- agents ------------------------------------------------------------------------------------------------
 
-    def _of_agent(self, seq: int, now: int, agent: _Agent, entry: Entry) -> None:
-        c = self.columns
-        match entry.event:
-            case AgentStarted() as e:
-                c.of[seq] = self._messages.get(e.at or e.root_id, -1)
-                self._messages.setdefault(e.root_id, seq)
-                agent.joined, agent.root, agent.head = seq, e.root_id, e.at or e.root_id
-            case MessageAdded() as e:
-                self._linked(seq, agent, e.message.id, e.message.parent)
-                self._delivered(seq, agent, e)
-            case AttemptStarted() as e:
-                c.of[seq] = self._place(agent, e.head)
-                agent.open_attempt = seq
-                self._attempts[e.attempt] = (seq, e.model)
-                if e.waited_s >= 0.05:
-                    c.waits.append((agent.index, max(0, now - round(e.waited_s * 1000)), now, seq))
-            case AttemptReplied() as e:
-                self._linked(seq, agent, e.message.id, e.message.parent)
-                self._replied(seq, agent, e)
-            case AttemptFailed() as e:
-                self._failed(seq, now, agent, e)
-            case ToolStarted() | CommandEnded() | ToolEnded() | CallRejected():
-                self._of_call(seq, agent, entry.event)
-            case AgentEnded() as e:
-                agent.open_tools.clear()
-                if e.status != "finished" or e.fault:
-                    level = "error" if e.fault or e.status == "failed" else "warning"
-                    self._mark(seq, level, f"{entry.agent} {e.status}", e.fault or e.text)
-            case DelegationStarted() as e:
-                self._delegations[e.delegation] = _Delegation(started=seq)
-                c.of[seq] = agent.reply
-            case DelegationEnded() | MailSent():
-                self._team(seq, agent, entry.event)
+    def _agent_started(self, seq: int, now: int, agent: _Agent, e: AgentStarted) -> None:
+        self.columns.of[seq] = self._messages.get(e.at or e.root_id, -1)
+        self._messages.setdefault(e.root_id, seq)
+        agent.joined, agent.root, agent.head = seq, e.root_id, e.at or e.root_id
+
+    def _agent_ended(self, seq: int, now: int, agent: _Agent, e: AgentEnded) -> None:
+        agent.open_tools.clear()
+        if e.status != "finished" or e.fault:
+            level = "error" if e.fault or e.status == "failed" else "warning"
+            name = self.columns.agents[agent.index]["name"]
+            self._mark(seq, level, f"{name} {e.status}", e.fault or e.text)
+
+    def _message_added(self, seq: int, now: int, agent: _Agent, e: MessageAdded) -> None:
+        self._linked(seq, agent, e.message.id, e.message.parent)
+        if e.delivers or e.mail or e.assigns:
+            self._delivered(seq, agent, e)
+
+    def _attempt_started(self, seq: int, now: int, agent: _Agent, e: AttemptStarted) -> None:
+        self.columns.of[seq] = self._place(agent, e.head)
+        agent.open_attempt = seq
+        self._attempts[e.attempt] = (seq, e.model)
+        if e.waited_s >= 0.05:
+            self.columns.waits.append((agent.index, max(0, now - round(e.waited_s * 1000)), now, seq))
+
+    def _delegation_started(self, seq: int, now: int, agent: _Agent, e: DelegationStarted) -> None:
+        self._delegations[e.delegation] = _Delegation(started=seq)
+        self.columns.of[seq] = agent.reply
 
     def _linked(self, seq: int, agent: _Agent, message: str, parent: str) -> None:
         """A message joins the agent's conversation; one that does not follow its head is a damaged journal."""
@@ -223,7 +230,7 @@ class ViewFold:
             self.columns.start.append(start)
             self.columns.end.append(end)
 
-    def _replied(self, seq: int, agent: _Agent, e: AttemptReplied) -> None:
+    def _replied(self, seq: int, now: int, agent: _Agent, e: AttemptReplied) -> None:
         body = e.message.body
         assert isinstance(body, Assistant)
         start, model = self._attempts.pop(e.attempt, (-1, agent.model))
@@ -251,40 +258,40 @@ class ViewFold:
         unknown = "; it may have been billed" if e.maybe_billed else ""
         self._mark(seq, "warning" if e.retry_in_s is not None else "error", "failed call", label(e) + unknown)
 
-    def _of_call(self, seq: int, agent: _Agent, e: ToolStarted | CommandEnded | ToolEnded | CallRejected) -> None:
-        c = self.columns
-        if isinstance(e, ToolStarted):
+    def _tool_started(self, seq: int, now: int, agent: _Agent, e: ToolStarted) -> None:
+        self.columns.of[seq] = agent.reply
+        agent.open_tools[e.call] = seq
+        if e.tool == "bash":
+            agent.commands += 1
             index = int(e.call.rpartition(".")[2])
-            made = agent.calls[index] if index < len(agent.calls) else None
-            found = arguments(made) if made else {}
-            c.of[seq] = agent.reply
-            c.labels[seq] = call_label(e.tool, found, made.arguments if made else "")
-            agent.open_tools[e.call] = seq
-            if e.tool == "bash":
-                agent.commands += 1
-                self._commands[seq] = str(found.get("command", ""))
-            return
-        start = agent.open_tools.pop(e.call, -1)
-        if isinstance(e, CallRejected):
-            c.of[seq] = start if start >= 0 else agent.reply
-            self._mark(seq, "warning", "rejected call", f"{e.tool}: {e.reason}")
-            return
-        c.of[seq] = start
-        self._closed(start, seq)
-        if isinstance(e, CommandEnded):
-            self._command_ended(seq, start, agent, e)
-        elif e.is_error:
-            c.bad[seq] = 1
+            self._commands[seq] = agent.calls[index] if index < len(agent.calls) else None
 
-    def _command_ended(self, seq: int, start: int, agent: _Agent, e: CommandEnded) -> None:
+    def _rejected(self, seq: int, now: int, agent: _Agent, e: CallRejected) -> None:
+        start = agent.open_tools.pop(e.call, -1)
+        self.columns.of[seq] = start if start >= 0 else agent.reply
+        self._mark(seq, "warning", "rejected call", f"{e.tool}: {e.reason}")
+
+    def _tool_ended(self, seq: int, now: int, agent: _Agent, e: ToolEnded) -> None:
+        self._outcome(seq, agent, e.call)
+        if e.is_error:
+            self.columns.bad[seq] = 1
+
+    def _outcome(self, seq: int, agent: _Agent, call: str) -> int:
+        start = agent.open_tools.pop(call, -1)
+        self.columns.of[seq] = start
+        self._closed(start, seq)
+        return start
+
+    def _command_ended(self, seq: int, now: int, agent: _Agent, e: CommandEnded) -> None:
         c = self.columns
+        start = self._outcome(seq, agent, e.call)
+        made = self._commands.pop(start, None)
         if e.ended != "exited":
-            self._mark(seq, "warning", f"command {e.ended.replace('_', ' ')}", c.labels[start] if start >= 0 else "")
+            self._mark(seq, "warning", f"command {e.ended.replace('_', ' ')}", _command(made))
         if e.exit_code:
             agent.failed_commands += 1
             c.bad[seq] = 1
-        command = self._commands.pop(start, "")
-        for path in e.changed or written(command, self._workspace):
+        for path in e.changed or (written(_command(made), self._workspace) if made and _may_write(made) else ()):
             if path not in self._paths:
                 self._paths[path] = len(c.paths)
                 c.paths.append(path)
@@ -294,16 +301,15 @@ class ViewFold:
 
     # --- what passes between agents ----------------------------------------------------------------------------
 
-    def _team(self, seq: int, agent: _Agent, e: DelegationEnded | MailSent) -> None:
-        c = self.columns
-        if isinstance(e, MailSent):
-            self._mail[e.mail] = (seq, agent.index)
-            c.of[seq] = agent.reply
-            return
+    def _mail_sent(self, seq: int, now: int, agent: _Agent, e: MailSent) -> None:
+        self._mail[e.mail] = (seq, agent.index)
+        self.columns.of[seq] = agent.reply
+
+    def _delegation_ended(self, seq: int, now: int, agent: _Agent, e: DelegationEnded) -> None:
         found = self._delegations.get(e.delegation)
         if found:
             found.ended = seq
-            c.of[seq] = found.started
+            self.columns.of[seq] = found.started
         if e.status != "finished":
             self._mark(seq, "warning", f"{e.delegation} {e.status}", f"{e.worker}: {e.report}")
 
@@ -342,3 +348,13 @@ class ViewFold:
     def _dearest(self) -> list[tuple[float, int, int]]:
         """The ten dearest model calls: dollars, tokens, event."""
         return sorted((d for a in self._agents.values() for d in a.dearest), reverse=True)[:10]
+
+
+def _command(made: ToolCall | None) -> str:
+    return str(arguments(made).get("command", "")) if made else ""
+
+
+def _may_write(made: ToolCall) -> bool:
+    """A quick look at the raw arguments: JSON of some providers escapes the sign of a redirection."""
+    raw = made.arguments
+    return any(sign in raw for sign in (">", "\\u003", "tee", "sed", "perl", "cp ", "mv ", "install"))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
+import time
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from leadhand.core.errors import UsageError
 from leadhand.runs.paths import RunPaths, all_runs
 from leadhand.viewer.index import RunIndex
 from leadhand.viewer.plain import full
-from leadhand.viewer.rows import Row, RowReader
+from leadhand.viewer.rows import Row, RowReader, row_of
 from leadhand.viewer.study import Study, study_of
 
 MOST_OPEN = 6
@@ -30,6 +34,7 @@ class Folder:
         self._readers: dict[str, RowReader] = {}
         self._open: OrderedDict[str, RunIndex] = OrderedDict()
         self._lock = threading.Lock()
+        self._reading = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -51,21 +56,36 @@ class Folder:
                 self._open.popitem(last=False)
             return self._open[run_id]
 
-    def rows(self) -> list[Row]:
-        with self._lock:
+    def rows(self, seconds: float = math.inf) -> list[Row]:
+        """One row a run, as far as they can be read in about so long."""
+        until = time.monotonic() + seconds
+        with self._reading:
             found = self.runs()
             for paths in found:
                 if paths.id not in self._readers:
                     self._readers[paths.id] = RowReader(paths)
-            return [self._readers[p.id].row() for p in found]
+            return [self._row(p.id, until) for p in found]
 
-    def home(self) -> dict[str, Any]:
-        """The first page: all runs, and the study that they make where there is more than one design."""
-        rows = self.rows()
+    def _row(self, run_id: str, until: float) -> Row:
+        """From the run's own page where that is open: no journal is read twice at a time."""
+        index = self._open.get(run_id)
+        if index is None:
+            return self._readers[run_id].row(until)
+        index.refresh(max(0.0, until - time.monotonic()))
+        row = row_of(run_id, index.file, index.summary())
+        return row if index.reading >= 1 else msgspec.structs.replace(row, status="reading")
+
+    def home(self, seconds: float = math.inf) -> dict[str, Any]:
+        """The first page: all runs, and the study that they make where there is more than one design.
+
+        A single run has its own page instead, which reads the journal itself.
+        """
+        rows = [] if self.single else self.rows(seconds)
         study = self.study(rows)
         return {
             "name": self.name,
-            "single": rows[0].id if self.single and rows else "",
+            "single": self.folder.name if self.single else "",
+            "reading": sum(r.status == "reading" for r in rows),
             "rows": full(rows),
             "study": full(study) if len(study.designs) > 1 or study.planned else None,
             "running": sum(r.status == "running" for r in rows),

@@ -12,12 +12,15 @@ from typing import Any
 
 import msgspec
 
+from leadhand.analysis.summary import Summary
 from leadhand.core.errors import JournalError
-from leadhand.core.events import FORMAT, Entry
+from leadhand.core.events import FORMAT, AttemptReplied, Entry, ToolStarted
+from leadhand.core.values import Assistant
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import RunFile, read_run_file
 from leadhand.viewer.columns import KINDS, ROWS_PER_PART
 from leadhand.viewer.fold import ViewFold
+from leadhand.viewer.labels import arguments, call_label, label
 from leadhand.viewer.plain import full
 
 PIECE = 4 << 20
@@ -33,7 +36,7 @@ class RunIndex:
         self.paths = paths
         self.file: RunFile = read_run_file(paths.run_json)
         self.error = ""
-        self._fold = ViewFold(self.file.lock.prices)
+        self._fold = ViewFold(self.file.lock.prices, blocking=self.file.lock.design.schedule == "blocking")
         self._offsets = array("Q", [0])
         self._lock = threading.RLock()
         self._reading = threading.Lock()
@@ -60,17 +63,19 @@ class RunIndex:
         `error` names it.
         """
         until = time.monotonic() + seconds
-        with self._reading:
-            if self.error:
-                return
-            try:
-                for data in self._pieces():
-                    with self._lock:  # let go between pieces: a page may draw what is there
-                        self._take(data)
-                    if time.monotonic() > until:
-                        return
-            except JournalError as error:
-                self.error = str(error)
+        # Whoever else reads already reads for this caller too.
+        if self.error or not self._reading.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
+            return
+        try:
+            for data in self._pieces():
+                with self._lock:  # let go between pieces: a page may draw what is there
+                    self._take(data)
+                if time.monotonic() > until:
+                    return
+        except JournalError as error:
+            self.error = str(error)
+        finally:
+            self._reading.release()
 
     def _pieces(self) -> Iterator[bytes]:
         """Whole lines after what is folded, a few megabytes at a time."""
@@ -143,9 +148,24 @@ class RunIndex:
         }
 
     def rows(self, part: int) -> list[str]:
-        """The labels of one part of the event list."""
+        """The labels of one part of the event list, read from the file."""
         with self._lock:
-            return self._fold.columns.labels[part * ROWS_PER_PART : (part + 1) * ROWS_PER_PART]
+            first, last = part * ROWS_PER_PART, min((part + 1) * ROWS_PER_PART, len(self))
+            of = self._fold.columns.of[first:last]
+        entries = [self.entry(seq) for seq in range(first, last)]
+        return [self._label(entry, of[i], entries) for i, entry in enumerate(entries)]
+
+    def _label(self, entry: Entry, of: int, near: list[Entry]) -> str:
+        """A tool call is labelled by its arguments, which are in the reply that made it."""
+        if not isinstance(entry.event, ToolStarted):
+            return label(entry.event)
+        if of < 0:
+            return entry.event.tool
+        reply = near[of - near[0].seq] if of >= near[0].seq else self.entry(of)
+        index = int(entry.event.call.rpartition(".")[2])
+        body = reply.event.message.body if isinstance(reply.event, AttemptReplied) else None
+        made = body.calls[index] if isinstance(body, Assistant) and index < len(body.calls) else None
+        return call_label(entry.event.tool, arguments(made) if made else {}, made.arguments if made else "")
 
     def line(self, seq: int) -> bytes:
         """One event as it stands in the journal. Raises `KeyError` where there is none."""
@@ -168,10 +188,9 @@ class RunIndex:
             for seq in range(len(offsets) - 1):
                 yield seq, file.read(offsets[seq + 1] - offsets[seq])[:-1]
 
-    def submission(self) -> str:
-        """The blob of what the team delivered, "" before it did."""
+    def summary(self) -> Summary:
         with self._lock:
-            return self._fold.run.summary().submission
+            return self._fold.run.summary()
 
     def reports(self) -> list[tuple[str, str, int, str]]:
         """Ended delegations: id, worker, event, report."""

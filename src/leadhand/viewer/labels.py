@@ -68,7 +68,11 @@ def size(count: int) -> str:
 
 
 def _message(e: MessageAdded) -> str:
-    news = [*(f"report {d}" for d in e.delivers), *(f"news of {d}" for d in e.announces), *(f"mail {m}" for m in e.mail)]
+    news = [
+        *(f"report {d}" for d in e.delivers),
+        *(f"news of {d}" for d in e.announces),
+        *(f"mail {m}" for m in e.mail),
+    ]
     brings = f" with {', '.join(news)}" if news else ""
     body = e.message.body
     if isinstance(body, ToolResults):

@@ -19,8 +19,7 @@ def link(modules: Mapping[str, bytes], entry: str) -> str:
     order: list[str] = []
     _visit(entry, modules, order, ())
     parts = ['"use strict";', "const $modules = {};"]
-    for name in order:
-        parts.append(_wrapped(name, modules[name].decode()))
+    parts += [_wrapped(name, modules[name].decode()) for name in order]
     return "\n".join(parts) + "\n"
 
 
@@ -37,7 +36,7 @@ def _visit(name: str, modules: Mapping[str, bytes], order: list[str], path: tupl
 def _wrapped(name: str, source: str) -> str:
     """A module as a function of its imports; what it exports is kept under its name."""
     imports = "\n".join(
-        f'const {{ {", ".join(" : ".join(part.split(" as ")).strip() for part in names.split(",") if part.strip())} }}'
+        f"const {{ {', '.join(' : '.join(part.split(' as ')).strip() for part in names.split(',') if part.strip())} }}"
         f' = $modules["{target}"];'
         for names, target in _IMPORT.findall(source)
     )

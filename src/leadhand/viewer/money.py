@@ -22,8 +22,11 @@ class Split:
         return self.fresh + self.read + self.written + self.output
 
     def add(self, other: Split) -> None:
-        for f in fields(self):
-            setattr(self, f.name, getattr(self, f.name) + getattr(other, f.name))
+        self.fresh += other.fresh
+        self.read += other.read
+        self.written += other.written
+        self.output += other.output
+        self.calls += other.calls
 
     def as_dict(self) -> dict[str, float]:
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -43,7 +43,7 @@ def result(index: RunIndex) -> Result:
     paths = index.paths
     if paths.patch.exists():
         return _of_patch(paths.patch.read_bytes()[: 8 * MOST_BYTES].decode("utf-8", "replace"))
-    digest = index.submission()
+    digest = index.summary().submission
     archive = paths.blob(digest) if digest and "/" not in digest else None
     if archive is None or not archive.exists():
         return Result(source="none", note="nothing was submitted yet" if not digest else "the submission is not kept")
@@ -77,9 +77,7 @@ def _compared(archive: Path, base: Path | None) -> list[FileDiff]:
                     found.append(_diff(name, before, after, member.size))
     if base is not None:
         gone = [p.relative_to(base).as_posix() for p in sorted(base.rglob("*")) if p.is_file() and not p.is_symlink()]
-        for name in gone:
-            if name not in seen:
-                found.append(_diff(name, _given(base, name), None, 0))
+        found += [_diff(name, _given(base, name), None, 0) for name in gone if name not in seen]
     return sorted(found, key=lambda f: f.path)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 import msgspec
 
 from leadhand.analysis.factors import factors_of
@@ -14,6 +17,7 @@ from leadhand.runs.spec import RunFile, read_run_file
 
 _decode = msgspec.json.Decoder(Entry).decode
 MOST_BARS = 400
+PIECE = 1 << 20
 
 
 class Bar(Value, frozen=True, kw_only=True, array_like=True):
@@ -61,41 +65,59 @@ class RowReader:
         self._file: RunFile | None = None
         self._fold: RunFold | None = None
         self._size = 0
+        self._left = 0
         self._row = Row(id=paths.id)
 
-    def row(self) -> Row:
+    def row(self, until: float = math.inf) -> Row:
+        """The row as far as the journal is read, which goes on until about this time (`time.monotonic`). What is not
+        read to its end says so: its status is "reading".
+        """
         try:
             if self._file is None:
                 self._file = read_run_file(self._paths.run_json)
                 self._fold = RunFold(self._file.lock.prices)
-                self._row = _row(self._paths.id, self._file, self._fold.summary())
-            if self._grew() and self._fold is not None:
-                self._row = _row(self._paths.id, self._file, self._fold.summary())
+                self._row = row_of(self._paths.id, self._file, self._fold.summary())
+            if self._read(until) and self._fold is not None:
+                self._row = row_of(self._paths.id, self._file, self._fold.summary())
+                if self._left:
+                    self._row = msgspec.structs.replace(self._row, status="reading")
         except JournalError as error:
             self._row = Row(id=self._paths.id, status="unreadable", error=str(error))
         return self._row
 
-    def _grew(self) -> bool:
+    def _read(self, until: float) -> bool:
+        """Fold what was appended; whether there was anything."""
+        before = self._size, self._left
         try:
-            if self._paths.journal.stat().st_size <= self._size:
+            total = self._paths.journal.stat().st_size
+            if total <= self._size:
                 return False
+            self._left = total - self._size
             with self._paths.journal.open("rb") as file:
                 file.seek(self._size)
-                data = file.read()
+                rest = b""
+                while time.monotonic() < until and (data := file.read(PIECE)):
+                    whole = data.rfind(b"\n") + 1
+                    if whole:
+                        self._take(rest + data[:whole])
+                        rest = b""
+                    rest += data[whole:]
+                    self._left -= len(data)
         except OSError:
             return False
-        whole = data.rfind(b"\n") + 1
+        return (self._size, self._left) != before
+
+    def _take(self, data: bytes) -> None:
         assert self._fold is not None
-        for line in data[:whole].splitlines():
+        for line in data.splitlines():
             try:
                 self._fold.apply(_decode(line))
             except (msgspec.DecodeError, UnicodeDecodeError, KeyError, AssertionError) as error:
                 raise JournalError(f"{self._paths.journal}: not a journal: {error}") from error
-        self._size += whole
-        return whole > 0
+        self._size += len(data)
 
 
-def _row(run_id: str, file: RunFile, s: Summary) -> Row:
+def row_of(run_id: str, file: RunFile, s: Summary) -> Row:
     numbers = {a.name: i for i, a in enumerate(a for a in s.agents if a.role == "worker")}
     bars = tuple(
         Bar(

@@ -19,8 +19,39 @@ _encode = msgspec.json.Encoder().encode
 
 # Keys whose text is a name or a number of ours: a search for "lead" should not find every line of the lead.
 _NAMES = frozenset(
-    "kind role wire id call_id parent head root_id stop encoding ended digest blob request_id spill status tool call "
-    "delegation worker mail to at delivers announces assigns fault version worker_kind reasoning type signature".split()
+    [
+        "kind",
+        "role",
+        "wire",
+        "id",
+        "call_id",
+        "parent",
+        "root_id",
+        "stop",
+        "encoding",
+        "ended",
+        "digest",
+        "blob",
+        "request_id",
+        "spill",
+        "status",
+        "tool",
+        "call",
+        "delegation",
+        "worker",
+        "mail",
+        "to",
+        "at",
+        "delivers",
+        "announces",
+        "assigns",
+        "fault",
+        "version",
+        "worker_kind",
+        "reasoning",
+        "type",
+        "signature",
+    ]
 )
 
 

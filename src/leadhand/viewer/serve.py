@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
 
-from leadhand.core.errors import UsageError
-from leadhand.viewer.app import app
+from leadhand.core.errors import LeadhandError, UsageError
+from leadhand.viewer.app import HOME_S, app
 from leadhand.viewer.folder import Folder
 
 HOST = "127.0.0.1"
@@ -24,7 +26,17 @@ def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
         app(looking, token), log_level="warning", access_log=False, timeout_graceful_shutdown=1, server_header=False
     )
     ready(f"http://{HOST}:{listener.getsockname()[1]}/{token}/")
+    # The first look reads every journal: it begins before the browser is there.
+    threading.Thread(target=_warm, args=(looking,), daemon=True).start()
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def _warm(looking: Folder) -> None:
+    # The page that asks gets to see what went wrong.
+    with contextlib.suppress(LeadhandError, OSError):
+        for paths in looking.runs()[:1] if looking.single else []:
+            looking.run(paths.id).refresh()
+        looking.home(HOME_S)
 
 
 def _bind(port: int) -> socket.socket:

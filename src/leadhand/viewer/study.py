@@ -88,7 +88,7 @@ def study_of(rows: Iterable[Row], planned: int | None = None) -> Study:
         designs=tuple(_on(line, line.design in best) for line in sorted(lines, key=lambda x: x.design)),
         tasks=tuple(names),
         cells=cells,
-        left_out=sum(r.status != "running" and not counts(r) for r in everything),
+        left_out=sum(r.status not in ("running", "reading") and not counts(r) for r in everything),
         planned=planned,
         note=note,
     )

@@ -10,8 +10,12 @@ import re
 _PATH = r"""(?:"([^"\n$`]{1,300})"|'([^'\n]{1,300})'|([^\s"'|&;<>()$`]{1,300}))"""
 _REDIRECT = re.compile(r"(?<![<>&=\-])(?:\d|&)?>{1,2}\|?[ \t]*" + _PATH)
 _TEE = re.compile(r"\btee[ \t]+(?:-a[ \t]+)?" + _PATH)
-_IN_PLACE = re.compile(r"\b(?:sed|perl)[ \t]+(?:-\w+[ \t]+)*-\w*i\w*[^\n|;&]{0,400}?[ \t]([^\s'\"|;&]{1,300})[ \t]*(?:$|[\n|;&])")
-_COPY = re.compile(r"(?:^|[\n;&|])[ \t]*(?:cp|mv|install)[ \t]+(?:-\w+[ \t]+)*[^\n|;&]{1,400}?[ \t]" + _PATH + r"[ \t]*(?:$|[\n;&|])")
+_IN_PLACE = re.compile(
+    r"\b(?:sed|perl)[ \t]+(?:-\w+[ \t]+)*-\w*i\w*[^\n|;&]{0,400}?[ \t]([^\s'\"|;&]{1,300})[ \t]*(?:$|[\n|;&])"
+)
+_COPY = re.compile(
+    r"(?:^|[\n;&|])[ \t]*(?:cp|mv|install)[ \t]+(?:-\w+[ \t]+)*[^\n|;&]{1,400}?[ \t]" + _PATH + r"[ \t]*(?:$|[\n;&|])"
+)
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n")
 _IGNORED = ("/dev/", "/tmp/", "/scratch", "/proc/", "&")
 

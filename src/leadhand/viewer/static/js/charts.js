@@ -43,7 +43,7 @@ export function frontierChart(designs, chosen, choose) {
   const line = known.filter((d) => d.frontier).sort((a, b) => a.usd.mean - b.usd.mean);
   const path = line.map((d, i) => `${i ? "L" : "M"}${x(d.usd.mean)},${y(d.reward.mean)}`).join("");
   return s("svg", { cls: "chart", viewBox: `0 0 ${W} ${H}`, role: "group", "aria-label": "Reward against dollars, one point a design" },
-    axes(x, y, niceTicks(Math.max(0, u0), u1), niceTicks(r0, r1), ["dollars a task", "reward"], dollars), s("path", { cls: "frontier", d: path }),
+    axes(x, y, niceTicks(Math.max(0, u0), u1), niceTicks(r0, r1), ["dollars a task", "reward"], (v) => `$${Number(v.toPrecision(3))}`), s("path", { cls: "frontier", d: path }),
     known.map((d) => point(d, x, y, d.design === chosen, choose)), labels(known, x, y));
 }
 
@@ -60,17 +60,17 @@ function point(d, x, y, on, choose) {
 
 // Names beside points, moved down until none lies on another.
 function labels(known, x, y) {
-  const placed = [];
+  const placed = known.map((d) => ({ top: y(d.reward.mean) + 4, from: x(d.usd.mean) - 8, to: x(d.usd.mean) + 8 }));
   return [...known].sort((a, b) => y(a.reward.mean) - y(b.reward.mean)).map((d) => {
     const right = x(d.usd.mean) < W * 0.6;
     const left = x(d.usd.mean) + (right ? 10 : -10);
     const text = oneLine(d.design, 44);
-    const wide = text.length * 5.6;
+    const wide = text.length * 6.2;
     const from = right ? left : left - wide;
-    let top = y(d.reward.mean) - 6;
+    let top = y(d.reward.mean) + 18;
     while (placed.some((p) => Math.abs(p.top - top) < 13 && p.from < from + wide && from < p.to)) top += 4;
     placed.push({ top, from, to: from + wide });
-    return s("text", { cls: d.frontier ? "strong" : null, x: left, y: top, "text-anchor": right ? "start" : "end" }, text);
+    return s("text", { cls: `label${d.frontier ? " strong" : ""}`, x: left, y: top, "text-anchor": right ? "start" : "end" }, text);
   });
 }
 

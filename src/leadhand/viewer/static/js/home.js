@@ -21,17 +21,19 @@ class HomePage {
     this.name = h("h1", { cls: "bdi" }, "Runs");
     this.pane = h("div", { cls: "pane", id: "content" });
     root.replaceChildren(h("div", { cls: "frame" }, h("header", { cls: "top" }, h("div", { cls: "name" }, this.name), this.facts, h("div", { cls: "right" }, themeButton(() => this.draw()))), this.tabs, this.pane));
-    this.timer = setInterval(() => this.home?.running && !document.hidden && !source.static && this.load(true), 2000);
+    this.timer = setInterval(() => this.home?.running && !this.home.reading && !document.hidden && !source.static && this.load(true), 2000);
   }
 
   stop() {
     clearInterval(this.timer);
+    clearTimeout(this.later);
   }
 
   async load(again = false) {
     this.home = await this.source.home();
     document.title = `${oneLine(this.home.name, 40)} · Leadhand`;
     if (again) this.draw();
+    if (this.home.reading && !this.source.static) this.later = setTimeout(() => this.load(true), 100);
   }
 
   show(params) {
@@ -44,11 +46,11 @@ class HomePage {
     const { study, rows } = home;
     const view = study && this.params.view !== "runs" && (this.params.view === "study" || study.designs.length > 1) ? "study" : "runs";
     this.name.textContent = oneLine(home.name, 60);
-    const ended = rows.filter((r) => r.status !== "running").length;
+    const ended = rows.filter((r) => r.status !== "running" && r.status !== "reading").length;
     const planned = study?.planned ? ` of ${count(study.planned)}` : "";
     const total = rows.reduce((sum, r) => sum + r.usd, 0);
     this.facts.replaceChildren(h("span", { cls: "fact" }, h("b", {}, `${count(ended)}${planned}`), ` ${ended === 1 ? "run" : "runs"} ended`),
-      home.running ? h("span", { cls: "badge live" }, `${home.running} running`) : "", h("span", { cls: "fact" }, h("b", {}, dollars(total)), " in all"));
+      home.reading ? h("span", { cls: "badge" }, `reading ${count(home.reading)} more`) : "", home.running ? h("span", { cls: "badge live" }, `${home.running} running`) : "", h("span", { cls: "fact" }, h("b", {}, dollars(total)), " in all"));
     const tab = (key, name) => h("button", { type: "button", role: "tab", "aria-selected": String(view === key), onclick: () => (location.hash = `#/${key}`) }, name);
     this.tabs.replaceChildren(...(study ? [tab("study", "Study"), tab("runs", "Runs")] : [tab("runs", "Runs")]));
     const at = this.pane.scrollTop;

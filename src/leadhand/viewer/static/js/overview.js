@@ -75,7 +75,7 @@ function ledger(run) {
   const rows = [...s.agents.map((a) => ({ ...a, agent: true })), ...(s.roles.length > 1 ? s.roles.map((r) => ({ ...r, name: r.role === "worker" ? `${r.agents} workers` : "lead alone", total: true })) : []),
     { name: "all", usage: s.usage, usd: s.settled_usd, steps: s.steps, total: true }];
   return h("section", {}, h("h2", {}, "Ledger"), table([
-    { name: "agent", cell: (r) => (r.agent ? link(r.name, () => run.go({ agent: r.name })) : r.name) },
+    { name: "agent", cls: "nowrap", cell: (r) => (r.agent ? link(r.name, () => run.go({ agent: r.name })) : r.name) },
     { name: "model", cell: (r) => h("span", { cls: "muted" }, r.model ? modelName(r.model) : "") },
     { name: "steps", num: true, cell: (r) => count(r.steps) }, { name: "fresh", num: true, cell: (r) => tokens(r.usage.input) }, { name: "cached", num: true, cell: (r) => tokens(r.usage.cache_read) },
     { name: "written", num: true, cell: (r) => tokens(written(r.usage)) }, { name: "output", num: true, cell: (r) => tokens(r.usage.output) }, { name: "dollars", num: true, cell: (r) => dollars(r.usd) },

@@ -83,11 +83,13 @@ class RunPage {
 
   #take(delta) {
     const { model } = this;
-    const grew = delta.count !== model.count;
+    const before = model.count;
+    const grew = delta.count !== before;
     model.apply(delta);
     if (grew) model.heard = delta.reading >= 1 && this.seen ? performance.now() : 0;
     this.seen = true;
-    this.progress.hidden = !(model.reading < 1);
+    this.whole ||= model.reading >= 1;
+    this.progress.hidden = this.whole;
     this.progress.style.setProperty("width", `${100 * model.reading}%`);
     this.#facts();
     this.timeline.update();
@@ -96,6 +98,7 @@ class RunPage {
       this.#loaded();
       this.#loaded = null;
     } else this.#redraw();
+    if (grew && Number(this.params.e) >= before) this.#drawer(this.params); // its event was still to come
   }
 
   // The open tab again, unless somebody is reading in it something that does not change.
@@ -127,7 +130,8 @@ class RunPage {
     this.header.replaceChildren(...reward, fact(dollars(s.settled_usd)), ...unknown, fact(seconds(s.team_s)), fact(plural(s.steps, "step").replace(/ .*/, ""), "steps"), fact(String(s.delegations.length), s.delegations.length === 1 ? "delegation" : "delegations"));
     const badge = (text, cls) => h("span", { cls: `badge ${cls}` }, text);
     const badges = [];
-    if (s.status === "running") badges.push(this.isStatic ? badge("not ended", "warn") : this.connection === "lost" ? badge("connection lost", "bad") : badge("running", "live"));
+    if (model.reading < 1 && !this.whole) badges.push(badge(`reading ${Math.floor(100 * model.reading)} %`, ""));
+    else if (s.status === "running") badges.push(this.isStatic ? badge("not ended", "warn") : this.connection === "lost" ? badge("connection lost", "bad") : badge("running", "live"));
     else badges.push(badge(s.status.replaceAll("_", " "), s.status === "finished" ? "good" : s.valid ? "warn" : "bad"));
     if (s.status !== "running" && !s.valid) badges.push(badge("not valid", "bad"));
     if (s.degraded) badges.push(badge("degraded", "bad"));
@@ -204,15 +208,16 @@ class RunPage {
   }
 
   async #drawer({ e, agent, q }) {
-    const seq = e === undefined || e === null ? -1 : Number(e);
-    const open = (seq >= 0 && seq < this.model.count) || agent || q;
+    const asked = e === undefined || e === null ? -1 : Number(e);
+    const seq = asked >= 0 && asked < this.model.count ? Math.floor(asked) : -1;
+    const open = seq >= 0 || agent || q;
     this.drawer.hidden = !open;
     this.steps.hidden = !(seq >= 0);
     this.timeline.agentChosen = agent || null;
     if (this.events.selected !== seq) this.events.select(seq);
     this.timeline.select(seq);
     if (!open) return;
-    const key = `${e}/${agent}/${q}`;
+    const key = `${seq}/${agent}/${q}`;
     if (this.opened === key) return;
     this.opened = key;
     try {
@@ -220,6 +225,7 @@ class RunPage {
       else if (agent) this.#agent(agent);
       else {
         this.drawerTitle.textContent = title(this, seq);
+        this.content.replaceChildren(h("p", { cls: "muted" }, "Loading…"));
         await detail(this, seq, this.content);
       }
     } catch (error) {

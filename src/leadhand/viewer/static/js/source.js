@@ -98,7 +98,7 @@ function disk() {
 }
 
 const NAMES = new Set(
-  ("kind role wire id call_id parent head root_id stop encoding ended digest blob request_id spill status tool call " +
+  ("kind role wire id call_id parent root_id stop encoding ended digest blob request_id spill status tool call " +
     "delegation worker mail to at delivers announces assigns fault version worker_kind reasoning type signature").split(" "),
 );
 const SKIPPED = new Set(["items", "settings", "parameters", "detail", "usage", "limits"]);

@@ -5,8 +5,9 @@ import { byTime } from "./model.js";
 
 const AXIS = 26;
 const COST = 62;
+const GATHERED = 3; // pixels
 const SPAN = { attempt_started: "model", command: "command", wait: "wait", tool: "tool" };
-const ORDER = ["wait", "tool", "model", "command", "failed"];
+const ORDER = ["wait", "model", "tool", "command", "failed"];
 const COLOURS = ["model", "command", "wait", "tool", "limited", "failed", "report", "mail", "assign", "cost", "phase", "line", "ink", "muted", "panel", "accent", "bad"];
 
 export class Timeline {
@@ -188,7 +189,7 @@ export class Timeline {
     g.stroke();
   }
 
-  // Delegations behind, then spans: short ones are gathered per pixel, longest first drawn.
+  // Delegations behind, then spans: short ones are gathered per pixel.
   #lane(g, agent) {
     const { model, colour, width } = this;
     const top = this.y(agent) + 3;
@@ -208,17 +209,13 @@ export class Timeline {
       const x1 = this.x(model.t.data[end]);
       if (x1 < 0) continue;
       const order = ORDER.indexOf(kind);
-      if (x1 - x0 >= 1.5) {
+      if (x1 - x0 >= GATHERED) {
         g.fillStyle = colour[kind];
         const inset = kind === "wait" ? high / 3 : 0;
         g.fillRect(Math.max(-1, x0), top + inset, Math.min(width + 1, x1) - Math.max(-1, x0) - (x1 - x0 > 4 ? 0.6 : 0), high - 2 * inset);
-      } else {
-        const pixels = (covered[order] ||= new Float32Array(Math.ceil(width) + 1));
-        const at = Math.floor(x0);
-        if (at >= 0 && at < pixels.length) pixels[at] += kind === "failed" ? 1 : Math.max(0.2, x1 - x0);
-      }
+      } else cover((covered[order] ||= new Float32Array(Math.ceil(width) + 1)), x0, Math.max(x1, x0 + (kind === "failed" ? 1 : 0.15)));
     }
-    covered.forEach((pixels, order) => pixels && this.#gathered(g, pixels, ORDER[order], top, high));
+    this.#gathered(g, covered, top, high);
     for (const seq of model.open) if (model.agent.data[seq] === agent) this.#open(g, seq, top, high);
     g.fillStyle = colour.limited;
     for (const [who, t0, t1] of model.waits) {
@@ -232,14 +229,24 @@ export class Timeline {
     if (kind === "attempt_started" && this.model.kindOf(end) === "attempt_failed") return "failed";
     return SPAN[kind] || "tool";
   }
-  #gathered(g, pixels, kind, top, high) {
-    g.fillStyle = this.colour[kind];
-    for (let x = 0; x < pixels.length; x += 1) {
-      if (!pixels[x]) continue;
-      g.globalAlpha = kind === "wait" ? 0.5 : Math.min(1, 0.25 + pixels[x]);
-      g.fillRect(x, top, 1, high);
+  // Where spans are too short to be told apart, a pixel shows how its time was shared out.
+  #gathered(g, covered, top, high) {
+    const kinds = covered.map((pixels, order) => [pixels, this.colour[ORDER[order]]]).filter(([pixels]) => pixels).reverse();
+    const length = kinds[0]?.[0].length ?? 0;
+    for (const [k, [pixels, colour]] of kinds.entries()) {
+      g.fillStyle = colour;
+      for (let x = 0; x < length; x += 1) {
+        if (!pixels[x]) continue;
+        let below = 0;
+        let all = 0;
+        for (let other = 0; other < kinds.length; other += 1) {
+          all += kinds[other][0][x];
+          if (other > k) below += kinds[other][0][x];
+        }
+        const one = high / Math.max(1, all);
+        g.fillRect(x, top + high - (below + pixels[x]) * one, 1, Math.max(0.5, pixels[x] * one));
+      }
     }
-    g.globalAlpha = 1;
   }
   #open(g, seq, top, high) {
     const kind = SPAN[this.model.kindOf(seq)] || "tool";
@@ -475,6 +482,11 @@ export class Timeline {
       if (this.hovered === hovered && label) this.tip.replaceChildren(said, h("br"), oneLine(label, 160));
     });
   }
+}
+
+// Adds the part of each pixel that lies between two places.
+function cover(pixels, x0, x1) {
+  for (let x = Math.max(0, Math.floor(x0)); x < Math.min(pixels.length, x1); x += 1) pixels[x] += Math.min(x + 1, x1) - Math.max(x, x0);
 }
 
 function lowerBound(values, passes) {
