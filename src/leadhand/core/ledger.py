@@ -92,7 +92,12 @@ class Ledger:
             spend.settled += usd
 
     def _spends(self, agent: str, model: str) -> tuple[Spend, Spend]:
-        return self.agents.setdefault(agent, Spend()), self.models.setdefault(model, Spend())
+        by_agent, by_model = self.agents.get(agent), self.models.get(model)
+        if by_agent is None:
+            by_agent = self.agents[agent] = Spend()
+        if by_model is None:
+            by_model = self.models[model] = Spend()
+        return by_agent, by_model
 
 
 def ledger_of(entries: Iterable[Entry], prices: Mapping[str, Price]) -> Ledger:
