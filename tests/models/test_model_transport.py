@@ -156,6 +156,23 @@ async def test_an_endless_answer_is_bounded() -> None:
 
 
 @pytest.mark.anyio
+async def test_a_server_that_closes_after_a_stream_without_saying_so() -> None:
+    """llama.cpp does: the next call must not go out on that connection."""
+    event = b'data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\n'
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(event), event)
+
+    async def once(stream: anyio.abc.SocketStream) -> None:
+        await stream.send(HEAD % b"text/event-stream" + b"transfer-encoding: chunked\r\n\r\n" + body)
+        await anyio.sleep(0.1)
+
+    async with raw_server(once) as url:
+        model = open_model("openai-chat/m", base_url=url, env={}, stream=True)
+        for _ in range(3):
+            assert (await ask(model, conversation())).message.text == "hi"
+        await model.aclose()
+
+
+@pytest.mark.anyio
 async def test_a_redirect_is_not_followed() -> None:
     """It would carry the key to somebody else."""
     provider = Provider({"lead": [say("caught")]})

@@ -9,7 +9,6 @@ import msgspec
 
 from leadhand.core.errors import ModelError
 from leadhand.core.ports import Reply, Request
-from leadhand.core.values import Assistant
 from leadhand.models import loose_json as lj
 from leadhand.models.sse import EventStream
 from leadhand.models.transport import Answer, Transport
@@ -48,7 +47,7 @@ class HttpModel:
         self._sign = sign
         self._name_agent = name_agent
         self._idle_s = idle_s
-        self._transport = Transport(base_url)
+        self._transport = Transport(base_url, streams=stream)
 
     async def complete(self, request: Request) -> Reply:
         request = msgspec.structs.replace(request, model=self.model)
@@ -57,7 +56,7 @@ class HttpModel:
         headers = {"content-type": "application/json", **self._sign(path, body)}
         if self._name_agent:
             headers[AGENT_HEADER] = _header_text(request.agent)
-            headers[TURN_HEADER] = str(sum(isinstance(m.body, Assistant) for m in request.conversation.messages))
+            headers[TURN_HEADER] = str(request.conversation.turns)
         idle_s = self._idle_s if self.stream else None  # an unstreamed answer is silent until it is there
         async with self._transport.post(path, headers, body, total_s=request.timeout_s, idle_s=idle_s) as answer:
             return await self._read(answer)

@@ -48,10 +48,15 @@ class Answer:
 
 
 class Transport:
-    """A pool of connections to one server. Opened on first use, in the event loop of that use."""
+    """A pool of connections to one server. Opened on first use, in the event loop of that use.
 
-    def __init__(self, base_url: str) -> None:
+    `streams`: answers will be streamed. llama.cpp closes after a stream without saying so, and a call that went out in
+    that moment would be lost: so without TLS, where a connection is cheap, each stream has its own.
+    """
+
+    def __init__(self, base_url: str, *, streams: bool = False) -> None:
         self.base_url = base_url.rstrip("/")
+        self._once = streams and self.base_url.startswith("http:")
         self._session: aiohttp.ClientSession | None = None
 
     def _open(self) -> aiohttp.ClientSession:
@@ -60,8 +65,9 @@ class Transport:
 
             # Local servers (uvicorn) close idle connections after 5 s; letting go first avoids the race.
             keep = 30.0 if self.base_url.startswith("https:") else 4.0
+            pool = {"force_close": True} if self._once else {"keepalive_timeout": keep}
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=keep),
+                connector=aiohttp.TCPConnector(limit=0, **pool),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 proxy=_proxy(self.base_url),
             )
