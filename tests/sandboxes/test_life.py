@@ -251,6 +251,20 @@ async def test_the_workspace_is_what_was_given(kind: str, tmp_path: Path, setup:
         assert made.head == b"ok\n"
 
 
+@pytest.mark.engine
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["docker"], indirect=True)
+async def test_a_user_who_is_not_root_owns_the_workspace(kind: str, tmp_path: Path, setup: Start) -> None:
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "given").write_text("1")
+    async with setup(user="1234:1234") as sandbox:
+        result = await sh(sandbox, "id -u; echo 2 >given && touch made ~/h /tmp/t && echo ok; chown 0 given || echo no")
+        assert result.head.startswith(b"1234\nok\n")
+        assert result.head.endswith(b"no\n")
+        await sandbox.write(f"{sandbox.info.scratch}/reports/w1.md", b"report")
+        assert await sandbox.read(f"{sandbox.info.scratch}/reports/w1.md") == b"report"
+
+
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(UsageError, match="bubble"):
         sandboxes.choose("bubble")

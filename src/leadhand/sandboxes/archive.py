@@ -30,9 +30,8 @@ def pack(folder: Path, destination: Path) -> None:
 
 
 def pack_plain(folder: Path, into: IO[bytes], *, owner: tuple[int, int], links: dict[str, str]) -> None:
-    """Write `folder` (itself as ".") and further `links` (name -> target) as a plain tar, all owned by `owner`."""
+    """Write what is in `folder` and further `links` (name -> target) as a plain tar, all owned by `owner`."""
     with tarfile.open(fileobj=into, mode="w:", format=tarfile.PAX_FORMAT) as archive:
-        add(archive, folder, ".", owner=owner)
         for path, name in _walk(folder):
             if name not in links:
                 add(archive, path, name, owner=owner)

@@ -117,13 +117,39 @@ class Docker:
             archive.filtered(Path(raw.name), destination, WORKSPACE.lstrip("/"))
 
     def fill(self, spec: SandboxSpec) -> None:
-        """Put the workspace's content into the container, owned by the container's user. Blocks."""
+        """Put the workspace's content into the container, and give workspace and scratch to its user. Blocks."""
         uid, _, gid = self.control.user.partition(":")
+        if uid != "0":
+            self._own(spec.run_id, self.control.user)
         with tempfile.TemporaryFile() as packed:
             archive.pack_plain(Path(spec.workspace), packed, owner=(int(uid), int(gid)), links=_links(spec))
             packed.seek(0)
             path = engine.path_of("containers", self.info.id, "archive")
             self.engine.call("PUT", path, query={"path": WORKSPACE}, data=packed, timeout=600)
+
+    def _own(self, run_id: str, user: str) -> None:
+        """Give the volumes to a user that is not root, by a container of its own that may do just that."""
+        settings = {
+            "Image": self.info.image,
+            "User": "0:0",
+            "Entrypoint": ["chown", user, WORKSPACE, SCRATCH],
+            "Labels": {LABEL: run_id},
+            "HostConfig": {
+                "VolumesFrom": [self.info.id],
+                "NetworkMode": "none",
+                "CapDrop": ["ALL"],
+                "CapAdd": ["CHOWN"],
+                "LogConfig": {"Type": "none"},
+            },
+        }
+        made = self.engine.post("/containers/create", settings)["Id"]
+        try:
+            self.engine.post(engine.path_of("containers", made, "start"))
+            code = self.engine.post(engine.path_of("containers", made, "wait"))["StatusCode"]
+        finally:
+            self.engine.call("DELETE", engine.path_of("containers", made), query={"force": "1"})
+        if code:
+            raise SandboxError(f"image {self.info.image}: chown of the workspace ended with code {code}")
 
     async def stop(self, *, keep: bool = False) -> None:
         self.control.close()
