@@ -101,7 +101,7 @@ def test_a_run_out_of_time_is_wrapped_up(design: Design, seed: int, backend: str
         assert run.entries[-1].mono <= run_s + 101
 
 
-@settings(quick, max_examples=200)
+@settings(quick, max_examples=120)
 @given(designs, seeds, backends, st.lists(st.floats(0, 1), min_size=1, max_size=3))
 @example(Design(lead="m"), 0, "asyncio", [0.0])
 def test_a_run_killed_anywhere_goes_on_where_it_was(design: Design, seed: int, backend: str, cuts: list[float]) -> None:
