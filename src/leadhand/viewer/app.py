@@ -20,6 +20,7 @@ from leadhand.core.errors import LeadhandError
 from leadhand.viewer import live
 from leadhand.viewer.columns import read_cursor
 from leadhand.viewer.folder import Folder
+from leadhand.viewer.index import RunIndex
 from leadhand.viewer.parts import part
 from leadhand.viewer.search import search
 
@@ -70,24 +71,23 @@ def app(folder: Folder, token: str) -> Starlette:
 
     async def delta(request: Request) -> Response:
         def read() -> Any:
-            run = folder.run(request.path_params["run"])
-            run.refresh()
-            return run.delta(read_cursor(request.query_params.get("c", "")))
+            return _read(folder, request).delta(read_cursor(request.query_params.get("c", "")))
 
         return await _json(read)
 
     async def event(request: Request) -> Response:
         def read() -> bytes:
-            return folder.run(request.path_params["run"]).line(request.path_params["seq"])
+            seq = request.path_params["seq"]
+            return _read(folder, request, seq + 1).line(seq)
 
         return await _json(read)
 
     async def parts(request: Request) -> Response:
-        return await _json(lambda: part(folder.run(request.path_params["run"]), request.path_params["name"]))
+        return await _json(lambda: part(_read(folder, request), request.path_params["name"]))
 
     async def find(request: Request) -> Response:
         def read() -> Any:
-            hits, more = search(folder.run(request.path_params["run"]), request.query_params.get("q", "")[:500])
+            hits, more = search(_read(folder, request), request.query_params.get("q", "")[:500])
             return {"hits": hits, "more": more}
 
         return await _json(read)
@@ -113,6 +113,14 @@ def app(folder: Folder, token: str) -> Starlette:
     ]
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False)
     return Starlette(routes=[Mount(f"/{token}", routes=routes)], middleware=[Middleware(Guarded), hosts])
+
+
+def _read(folder: Folder, request: Request, events: int | None = None) -> RunIndex:
+    """The run that a request names, read to its end, or as far as it is read already if that many events suffice."""
+    run = folder.run(request.path_params["run"])
+    if events is None or len(run) < events:
+        run.refresh()
+    return run
 
 
 async def _json(read: Callable[[], Any]) -> Response:

@@ -233,6 +233,7 @@ class ViewFold:
     def _replied(self, seq: int, now: int, agent: _Agent, e: AttemptReplied) -> None:
         body = e.message.body
         assert isinstance(body, Assistant)
+        self._linked(seq, agent, e.message.id, e.message.parent)
         start, model = self._attempts.pop(e.attempt, (-1, agent.model))
         self._closed(start, seq)
         agent.open_attempt, agent.reply, agent.calls = -1, seq, body.calls

@@ -17,7 +17,7 @@ from leadhand.runs.paths import RunPaths, all_runs
 from leadhand.viewer.index import RunIndex
 from leadhand.viewer.plain import full
 from leadhand.viewer.rows import Row, RowReader, row_of
-from leadhand.viewer.study import Study, study_of
+from leadhand.viewer.study import study_of
 
 MOST_OPEN = 6
 """Runs whose index is kept in memory. One of 100,000 events takes about 100 MB."""
@@ -81,18 +81,16 @@ class Folder:
         A single run has its own page instead, which reads the journal itself.
         """
         rows = [] if self.single else self.rows(seconds)
-        study = self.study(rows)
+        planned = self._planned()
+        grid = planned is not None or len({r.design for r in rows}) > 1
         return {
             "name": self.name,
             "single": self.folder.name if self.single else "",
             "reading": sum(r.status == "reading" for r in rows),
             "rows": full(rows),
-            "study": full(study) if len(study.designs) > 1 or study.planned else None,
+            "study": full(study_of(rows, planned)) if grid else None,
             "running": sum(r.status == "running" for r in rows),
         }
-
-    def study(self, rows: list[Row]) -> Study:
-        return study_of(rows, self._planned())
 
     def _planned(self) -> int | None:
         """How many runs the study file names, however it names them."""

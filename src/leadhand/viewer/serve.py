@@ -7,6 +7,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -18,17 +19,38 @@ from leadhand.viewer.folder import Folder
 HOST = "127.0.0.1"
 
 
-def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
-    """Serve until interrupted. `ready` is given the address, with its secret path, once the port is bound."""
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """A bound port and what will answer on it. `address` holds the secret path."""
+
+    address: str
+    server: uvicorn.Server
+    listener: socket.socket
+    folder: Folder
+
+    def run(self) -> None:
+        """Serve until interrupted, or until `server.should_exit` is set."""
+        # The first look reads journals: it begins before the browser is there.
+        threading.Thread(target=_warm, args=(self.folder,), daemon=True).start()
+        self.server.run(sockets=[self.listener])
+
+
+def bind(folder: Path, port: int = 0) -> Viewer:
+    """Raises `UsageError` for a folder that holds no runs, or a port that is taken."""
     looking, token = Folder(folder), secrets.token_urlsafe(18)
-    listener = _bind(port)
+    listener = _listen(port)
     config = uvicorn.Config(
         app(looking, token), log_level="warning", access_log=False, timeout_graceful_shutdown=1, server_header=False
     )
-    ready(f"http://{HOST}:{listener.getsockname()[1]}/{token}/")
-    # The first look reads every journal: it begins before the browser is there.
-    threading.Thread(target=_warm, args=(looking,), daemon=True).start()
-    uvicorn.Server(config).run(sockets=[listener])
+    address = f"http://{HOST}:{listener.getsockname()[1]}/{token}/"
+    return Viewer(address=address, server=uvicorn.Server(config), listener=listener, folder=looking)
+
+
+def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
+    """Serve until interrupted. `ready` is given the address once the port is bound."""
+    viewer = bind(folder, port)
+    ready(viewer.address)
+    viewer.run()
 
 
 def _warm(looking: Folder) -> None:
@@ -39,7 +61,7 @@ def _warm(looking: Folder) -> None:
         looking.home(HOME_S)
 
 
-def _bind(port: int) -> socket.socket:
+def _listen(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -16,7 +16,7 @@ _IN_PLACE = re.compile(
 _COPY = re.compile(
     r"(?:^|[\n;&|])[ \t]*(?:cp|mv|install)[ \t]+(?:-\w+[ \t]+)*[^\n|;&]{1,400}?[ \t]" + _PATH + r"[ \t]*(?:$|[\n;&|])"
 )
-_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n")
+_HEREDOC = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?(\w[\w.-]*))")
 _IGNORED = ("/dev/", "/tmp/", "/scratch", "/proc/", "&")
 
 MOST_TEXT = 200_000
@@ -44,12 +44,14 @@ def _named(path: str, workspace: str) -> str:
 
 def _without_documents(command: str) -> str:
     """The command without the bodies of its heredocs: what they hold is file content, not shell."""
-    parts: list[str] = []
-    at = 0
-    while (match := _HEREDOC.search(command, at)) is not None:
-        parts.append(command[at : match.end()])
-        end = re.compile(r"^\t*" + re.escape(match.group(2)) + r"[ \t]*$", re.MULTILINE).search(command, match.end())
-        if end is None:
-            return "".join(parts)
-        at = end.end()
-    return "".join(parts) + command[at:]
+    kept: list[str] = []
+    ends: list[str] = []
+    for line in command.split("\n"):
+        if ends:
+            if line.lstrip("\t").rstrip() == ends[0]:
+                ends.pop(0)
+            continue
+        kept.append(line)
+        if "<<" in line:
+            ends = [next(g for g in m.groups() if g) for m in _HEREDOC.finditer(line)]
+    return "\n".join(kept)

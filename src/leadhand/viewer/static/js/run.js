@@ -44,6 +44,7 @@ class RunPage {
   stop() {
     this.stopLive();
     clearInterval(this.ticking);
+    clearTimeout(this.redrawing);
     document.removeEventListener("keydown", this.keys);
     this.timeline.stop();
     this.events.stop();
@@ -97,8 +98,18 @@ class RunPage {
     if (this.#loaded) {
       this.#loaded();
       this.#loaded = null;
-    } else this.#redraw();
+    } else this.#soon();
     if (grew && Number(this.params.e) >= before) this.#drawer(this.params); // its event was still to come
+  }
+
+  // Tabs follow less often than the timeline: they are made anew each time.
+  #soon() {
+    const wait = Math.max(0, (this.redrawn || 0) + 600 - performance.now());
+    this.redrawing ??= setTimeout(() => {
+      this.redrawing = null;
+      this.redrawn = performance.now();
+      this.#redraw();
+    }, wait);
   }
 
   // The open tab again, unless somebody is reading in it something that does not change.

@@ -1,0 +1,122 @@
+"""The export from disk is the page from the server; contrast and labels; and a picture of every page, to be looked at.
+
+The pictures are in `build/screenshots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import PHONE, WIDE, watched, whole
+from viewer_runs import study
+
+from conftest import SHOTS
+from leadhand.viewer.export import export
+
+LOOK = "?tab=events&e=777"
+
+
+def test_an_export_opened_from_disk_is_the_page_of_the_server(
+    team: Path, view: Callable[[Path], str], chromium: Any, tmp_path: Path
+) -> None:
+    export(team, tmp_path / "out")
+    disk, served = (tmp_path / "out" / "index.html").as_uri(), view(team)
+    for look in (
+        "",
+        "?tab=events&e=1500",
+        "?tab=reports",
+        "?tab=files",
+        "?tab=findings",
+        "?agent=w3",
+        "?q=flush merge",
+    ):
+        texts = []
+        for address in (served, disk):
+            with watched(chromium) as page:
+                page.goto(f"{address}#/run/{team.name}{look}")
+                whole(page)
+                page.wait_for_timeout(700)
+                texts.append(page.locator("#app").inner_text())
+        assert texts[0] == texts[1], look
+        assert len(texts[0]) > 500
+
+
+def test_an_export_replaces_only_an_export(team: Path, tmp_path: Path) -> None:
+    from leadhand.core.errors import UsageError
+
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError, match="holds other files"):
+        export(team, tmp_path)
+    assert export(team, tmp_path / "out") == export(team, tmp_path / "out") == 1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_can_be_read_and_controls_have_names(
+    team: Path, view: Callable[[Path], str], chromium: Any, theme: str
+) -> None:
+    with watched(chromium, theme=theme) as page:
+        page.goto(f"{view(team)}#/run/{team.name}{LOOK}")
+        whole(page)
+        page.wait_for_timeout(300)
+        assert page.evaluate(CONTRAST) == []
+        unnamed = (
+            "(all) => all.filter((b) => !(b.getAttribute('aria-label') || b.textContent.trim() || b.title)).length"
+        )
+        assert page.locator("button, select, input").evaluate_all(unnamed) == 0
+
+
+# Every visible text whose contrast with what is behind it is under 4.5 to 1.
+CONTRAST = """() => {
+  const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => {
+    const f = (v) => ((v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b);
+  };
+  const behind = (node) => {
+    for (let n = node; n; n = n.parentElement) {
+      const c = parse(getComputedStyle(n).backgroundColor);
+      if (c.length === 3 || c[3] > 0.99) return c;
+    }
+    return [255, 255, 255];
+  };
+  const bad = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode.parentElement;
+    if (!walk.currentNode.data.trim() || !node.checkVisibility() || node.closest('noscript, .skip, option')) continue;
+    const [a, b] = [light(parse(getComputedStyle(node).color)), light(behind(node))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) bad.push(`${ratio.toFixed(2)} ${walk.currentNode.data.slice(0, 40)}`);
+  }
+  return [...new Set(bad)];
+}"""
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return study(tmp_path_factory.mktemp("grid") / "study")
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["1280", "phone"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pictures(
+    team: Path, grid: Path, view: Callable[[Path], str], chromium: Any, size: dict[str, int], theme: str
+) -> None:
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    run = f"{view(team)}#/run/{team.name}"
+    looks = {"run": run, "event": run + LOOK, "agent": f"{run}?agent=w3", "reports": f"{run}?tab=reports"}
+    looks["study"] = view(grid)
+    with watched(chromium, size=size, theme=theme) as page:
+        for name, address in looks.items():
+            page.goto("about:blank")
+            page.goto(address)
+            page.locator("circle[data-design]" if name == "study" else 'html[data-reading="1"]').first.wait_for(
+                state="attached"
+            )
+            page.wait_for_timeout(500)
+            wide = "1280" if size is WIDE else "phone"
+            page.screenshot(path=SHOTS / f"{name}-{wide}-{theme}.png", full_page=name == "study")
+            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
