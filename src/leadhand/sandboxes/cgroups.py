@@ -6,7 +6,6 @@ said so: `Group.enforced` names what holds.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Iterator
@@ -38,6 +37,10 @@ class Group(Value, frozen=True, kw_only=True):
         """Of the limits asked for, those that do not hold."""
         asked = {"memory": limits.memory_mb, "cpus": limits.cpus, "processes": limits.processes}
         return tuple(name for name, value in asked.items() if value is not None and name not in self.enforced)
+
+    def processes(self) -> set[int]:
+        """Everything in it that can be seen."""
+        return {pid for path in self.paths for pid in _processes(path)}
 
     def remove(self, patience_s: float = 3.0) -> None:
         """Remove the folders; a killed process keeps its folder busy until it is reaped."""
@@ -81,19 +84,25 @@ Settings = dict[str, list[tuple[str, str]]]
 def _places(limits: Limits) -> Iterator[tuple[Path, list[str], Settings]]:
     """(folder to make the group in, controllers there, their settings): every hierarchy that may do."""
     own = _own()
-    for line in Path("/proc/mounts").read_text().splitlines():
-        _, at, kind, options, *_ = line.split(" ")
-        mount = Path(at)
+    for mount, kind, options in _mounts():
         if kind == "cgroup":
             here = [c for c in NAMES if c in options.split(",")]
             if here:
                 inside = mount / own.get(here[0], "/").lstrip("/")
                 yield inside if inside.is_dir() else mount, here, _version1(limits)
-        elif kind == "cgroup2":
+        else:
             inside = mount / own.get("", "/").lstrip("/")
             for parent in (inside, inside.parent, mount):
                 if mount in (parent, *parent.parents):
                     yield parent, _delegated(parent), _version2(limits)
+
+
+def _mounts() -> Iterator[tuple[Path, str, str]]:
+    """(place, cgroup or cgroup2, options) of every hierarchy."""
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, at, kind, options, *_ = line.split(" ")
+        if kind in ("cgroup", "cgroup2"):
+            yield Path(at), kind, options
 
 
 def _own() -> dict[str, str]:
@@ -161,12 +170,18 @@ def state() -> str:
 
 
 def left() -> Iterator[tuple[str, list[int]]]:
-    """(folder, its processes) of every group of ours, in every hierarchy."""
-    seen: set[str] = set()
-    for parent, _, _ in _places(Limits(memory_mb=1, cpus=1, processes=1)):
-        with contextlib.suppress(OSError):
-            for path in parent.glob("leadhand-*"):
-                if str(path) not in seen:
-                    seen.add(str(path))
-                    pids = (path / "cgroup.procs").read_text().split()
-                    yield str(path), [int(pid) for pid in pids if pid != "0"]  # 0: outside of our process namespace
+    """(folder, its processes) of every group of ours, wherever the process that made it stood. Blocks."""
+    for mount in {mount for mount, _, _ in _mounts()}:
+        for base, folders, _ in os.walk(mount):
+            for name in folders:
+                if name.startswith("leadhand-"):
+                    path = os.path.join(base, name)
+                    yield path, _processes(path)
+
+
+def _processes(path: str) -> list[int]:
+    """Those that can be seen: one outside of our process namespace is called 0."""
+    try:
+        return [int(pid) for pid in Path(path, "cgroup.procs").read_text().split() if pid != "0"]
+    except OSError:
+        return []

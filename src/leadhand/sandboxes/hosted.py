@@ -18,7 +18,7 @@ from anyio import to_thread
 
 from leadhand.core.errors import SandboxError, SandboxLost
 from leadhand.core.values import SandboxInfo, SandboxSpec
-from leadhand.sandboxes import archive, cgroups, changes, frames, leftovers
+from leadhand.sandboxes import archive, changes, frames, leftovers
 from leadhand.sandboxes.cgroups import Group
 from leadhand.sandboxes.channel import Channel
 from leadhand.sandboxes.launcher import launcher
@@ -209,8 +209,7 @@ class HostedBackend:
 
     def _left(self) -> set[int]:
         """Processes of this very sandbox: by its group, and by the home that is its own."""
-        grouped = {pid for path, pids in cgroups.left() if path in self.hosted.group.paths for pid in pids}
-        return grouped | leftovers.with_variable(f"HOME={self.hosted.inside}/home")
+        return self.hosted.group.processes() | leftovers.with_variable(f"HOME={self.hosted.inside}/home")
 
 
 def require_workspace(spec: SandboxSpec) -> None:
