@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import FuncFormatter
 
-from leadhand.report.style import HATCHES, MARKERS, PALETTE, colours, mark, place_labels
+from leadhand.report.style import HATCHES, MARKERS, PALETTE, colours, ink, mark, place_labels
 from leadhand.report.table import Table, shown
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def tradeoff(
         filled = "white" if r["solo"] else colour[r["models"]]
         bars = ax.errorbar(
             r[x], r[y], yerr=_arms(r[y], r["low"], r["high"]), fmt=MARKERS.get(r["guidance"], "o"), ms=6,
-            mfc=filled, mec=colour[r["models"]], ecolor=colour[r["models"]], elinewidth=0.7, alpha=0.9, zorder=3,
+            mfc=filled, mec=colour[r["models"]], ecolor=colour[r["models"]] + "70", elinewidth=0.8, zorder=3,
         )  # fmt: skip
         mark(bars[0], i)
     log_axis(ax, [r[x] for _, r in rows], money)
@@ -55,7 +55,8 @@ def tradeoff(
     ax.set_ylabel(t.label(y))
     _keys(ax, colour, [r for _, r in rows])
     on = {(r[x], r[y]) for _, r in rows} if name_all else set(best)
-    place_labels(ax, [(r[x], r[y], r[label]) for _, r in rows if (r[x], r[y]) in on])
+    others = [(r[x], r[y]) for _, r in rows]
+    place_labels(ax, [(r[x], r[y], r[label]) for _, r in rows if (r[x], r[y]) in on], others)
 
 
 def _front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -133,7 +134,8 @@ def bars(
     for i, r in enumerate(rows):
         if r[value] is None:
             continue
-        at = places.index(r[across]) + (groups.index(r[group]) - (len(groups) - 1) / 2) * width
+        here = [g for g in groups if any(o[across] == r[across] and o[group] == g for o in rows)]
+        at = places.index(r[across]) + (here.index(r[group]) - (len(here) - 1) / 2) * width
         arms = _arms(r[value], r[low], r[high]) if low else None
         made = ax.bar(
             at, r[value], width * 0.92, yerr=arms, color=colour[r[group]], capsize=2, error_kw={"lw": 0.8},
@@ -206,7 +208,15 @@ def stacked(
             mark(made[0], i)
             if width > 0.1 * widest:
                 kind = t.columns[t.at(part)].kind
-                ax.text(left + width / 2, i, shown(width, kind), ha="center", va="center", fontsize=6.5, color="white")
+                ax.text(
+                    left + width / 2,
+                    i,
+                    shown(width, kind),
+                    ha="center",
+                    va="center",
+                    fontsize=6.5,
+                    color=ink(palette[j % len(palette)]),
+                )
             left += width
     ax.set_yticks(range(len(rows)), [r[label] for r in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
@@ -214,4 +224,4 @@ def stacked(
     from matplotlib.patches import Patch
 
     handles = [Patch(color=palette[j % len(palette)], label=t.label(p)) for j, p in enumerate(parts)]
-    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(parts)))
+    ax.figure.legend(handles=handles, loc="outside upper center", ncols=3)  # type: ignore[call-arg]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from leadhand.analysis.stats.bootstrap import Bootstrap, bca
 from leadhand.analysis.stats.efficiency import Efficiency, efficiency
 from leadhand.analysis.stats.intervals import Estimate, Floats, Method
 from leadhand.analysis.tables import Tables
+from leadhand.core.values import Price
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Evidence:
     tables: Tables | None = None
     method: Method = "t"
     question: str = ""
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def summaries(self) -> dict[str, DesignSummary]:

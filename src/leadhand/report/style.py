@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
+from matplotlib.patheffects import withStroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,17 +52,36 @@ def colours(names: Sequence[str]) -> dict[str, str]:
     return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(names))}
 
 
+def ink(colour: str) -> str:
+    """Black or white, whichever can be read on this colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+
+
+def signed(digits: int = 0, factor: float = 1.0, unit: str = "") -> Any:
+    """A tick formatter: a true minus, a plus, and zero without either."""
+
+    def shown(value: float, _: Any = None) -> str:
+        text = f"{abs(factor * value):.{digits}f}"
+        sign = "" if float(text) == 0 else ("+" if value > 0 else "−")
+        return f"{sign}{text}{unit}"
+
+    return shown
+
+
 def mark(artist: Any, row: int) -> None:
     """Tie an artist to a row of the exhibit's table: the page shows that row when it is pointed at."""
     artist.set_gid(f"row{row}")
 
 
-def place_labels(ax: Axes, points: Sequence[tuple[float, float, str]], size: float = 7.5) -> int:
-    """Label points where there is room, in the order given; the number that found none."""
+def place_labels(
+    ax: Axes, points: Sequence[tuple[float, float, str]], others: Sequence[tuple[float, float]] = (), size: float = 7.5
+) -> int:
+    """Label points where there is room, beside `others` too, in the order given; the number that found none."""
     figure = ax.figure
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
-    taken = [_box(ax, x, y) for x, y, _ in points]
+    taken = [_box(ax, x, y) for x, y in [*others, *((x, y) for x, y, _ in points)]]
     inside = ax.get_window_extent(renderer)
     lost = 0
     for x, y, text in points:
@@ -76,7 +96,10 @@ def place_labels(ax: Axes, points: Sequence[tuple[float, float, str]], size: flo
                 ha="left" if dx > 0 else ("right" if dx < 0 else "center"),
                 va="bottom" if dy > 0 else ("top" if dy < 0 else "center"),
                 arrowprops=_LEADER if far else None,
+                path_effects=_HALO,
+                zorder=6,
             )
+            note.set_in_layout(False)
             box = note.get_window_extent(renderer).padded(1.5)
             fits = box.x0 >= inside.x0 and box.x1 <= inside.x1 and box.y0 >= inside.y0 and box.y1 <= inside.y1
             if fits and not any(box.overlaps(other) for other in taken):
@@ -88,6 +111,7 @@ def place_labels(ax: Axes, points: Sequence[tuple[float, float, str]], size: flo
     return lost
 
 
+_HALO = [withStroke(linewidth=2.2, foreground="white")]
 _LEADER = {"arrowstyle": "-", "lw": 0.4, "color": "#888888", "shrinkA": 0, "shrinkB": 3}
 _OFFSETS = (
     (6, 0), (0, 6), (-6, 0), (0, -6), (5, 5), (-5, 5), (5, -5), (-5, -5),

@@ -45,7 +45,7 @@ class Table(Value, frozen=True, kw_only=True):
         return [dict(zip(keys, row, strict=True)) for row in self.rows]
 
 
-def table(columns: Sequence[tuple[str, str, Kind]], rows: Iterable[Sequence[Cell]], *notes: str) -> Table:
+def table(columns: Iterable[tuple[str, str, Kind]], rows: Iterable[Sequence[Any]], *notes: str) -> Table:
     """A table from (key, label, kind) and rows; a row of another length is an error."""
     made = tuple(Column(key=k, label=label, kind=kind) for k, label, kind in columns)
     given = tuple(tuple(r) for r in rows)
