@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from leadhand.cli import study, view
+from leadhand.cli.options import Json, RunName, Runs
+
 app = typer.Typer(
     name="leadhand",
     help="Run teams of coding agents, and see what each team earns and costs.",
@@ -15,10 +18,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: rich's costs 0.25 s at every --help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Runs = Annotated[str, typer.Option("--runs", help="Folder that holds runs (default: $LEADHAND_RUNS, else ./runs).")]
-RunName = Annotated[str, typer.Argument(help="A run: its folder, its id or the beginning of it, or `last`.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 
 def _version(asked: bool) -> None:
@@ -195,3 +194,7 @@ def reap(
     from leadhand.cli import looking
 
     looking.reap(runs, everything=everything)
+
+
+study.register(app)
+view.register(app)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leadhand.cli.app import Json
+from leadhand.cli.options import Json
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A study file (TOML), or the name of a shipped one.")]
 Study = Annotated[str, typer.Argument(metavar="STUDY", help="A study's folder, or its name below ./studies.")]
