@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -22,6 +23,9 @@ from leadhand.sandboxes import cgroups, engine, leftovers
 from leadhand.testing.sandbox_contract import alive, sh
 
 from .conftest import Start, make_spec
+
+MARK = str(random.SystemRandom().randrange(10**6, 10**7))
+"""In the arguments of the processes that are looked for: others may run these tests at the same time."""
 
 HARNESS = """
 import sys, anyio, msgspec
@@ -70,10 +74,11 @@ async def killed_harness(kind: str, where: Path) -> AsyncIterator[tuple[SandboxI
     import msgspec
 
     spec = make_spec(kind, where)
-    argv = [sys.executable, "-c", HARNESS, msgspec.json.encode(spec).decode(), kind]
+    argv = [sys.executable, "-c", HARNESS.replace("8644", MARK), msgspec.json.encode(spec).decode(), kind]
     process = await anyio.open_process(argv, stdin=None, stderr=None)
     assert process.stdout is not None
     info = msgspec.json.decode(await process.stdout.receive(), type=SandboxInfo)
+    assert host_count(f"{MARK}00") >= 3  # what is looked for later is there
     process.send_signal(signal.SIGKILL)
     await process.wait()
     await process.aclose()
@@ -87,7 +92,7 @@ async def killed_harness(kind: str, where: Path) -> AsyncIterator[tuple[SandboxI
 @pytest.mark.parametrize("kind", ["bwrap", "local"], indirect=True)
 async def test_when_the_harness_is_killed_everything_dies_with_it(kind: str, tmp_path: Path) -> None:
     async with killed_harness(kind, tmp_path):
-        assert await gone("864400")
+        assert await gone(f"{MARK}00")
 
 
 @pytest.mark.anyio
@@ -97,11 +102,11 @@ async def test_reattaching_finds_the_workspace_and_kills_what_was_left(kind: str
         try:
             assert sandbox.info.kind == kind
             assert await sandbox.read("kept.txt") == b"kept"
-            assert await alive(sandbox, "864400") == 0
+            assert await alive(sandbox, f"{MARK}00") == 0
             assert (await sh(sandbox, "echo on")).head == b"on\n"
         finally:
             await sandbox.aclose()
-        assert await gone("864400")
+        assert await gone(f"{MARK}00")
 
 
 @pytest.mark.anyio
@@ -109,15 +114,15 @@ async def test_what_is_kept_at_the_end_can_be_reattached(kind: str, tmp_path: Pa
     spec = make_spec(kind, tmp_path)
     sandbox = await sandboxes.start(spec, kind)
     await sandbox.write("kept.txt", b"kept")
-    await sh(sandbox, "(setsid sleep 8644200 &)")
+    await sh(sandbox, f"(setsid sleep {MARK}200 &)")
     await sandbox.aclose(keep=True)
     again = await sandboxes.reattach(sandbox.info, spec)
     try:
         assert await again.read("kept.txt") == b"kept"
-        assert await alive(again, "8644200") == 0
+        assert await alive(again, f"{MARK}200") == 0
     finally:
         await again.aclose()
-    assert await gone("8644200")
+    assert await gone(f"{MARK}200")
 
 
 @pytest.mark.engine
@@ -164,7 +169,7 @@ async def test_reap_removes_leftovers_and_spares_the_runs_it_is_told_to(kind: st
             sandbox = await sandboxes.reattach(one, spec_one)  # spared
             assert await sandbox.read("kept.txt") == b"kept"
             await sandbox.aclose()
-        assert await gone("864400")
+        assert await gone(f"{MARK}00")
         assert not any(run == spec_two.run_id for _, run in [*leftovers.folders(), *leftovers.marked()])
         assert not any(leftovers.run_of(path) == spec_two.run_id for path, _ in cgroups.left())
         if kind == "docker":
@@ -176,7 +181,14 @@ async def test_reap_removes_leftovers_and_spares_the_runs_it_is_told_to(kind: st
 def everybody_else(*own: str) -> set[str]:
     """The runs of whoever else works on this machine."""
     found = {run for _, run in [*leftovers.marked(), *leftovers.folders(), *leftovers.grouped()]}
-    return found - set(own)
+    try:
+        docker = engine.find()
+    except UsageError:
+        return found - set(own)
+    label = engine.labelled("leadhand.run")
+    things = [*docker.get("/containers/json", all="1", filters=label)]
+    things += docker.get("/volumes", filters=label).get("Volumes") or ()
+    return (found | {thing["Labels"]["leadhand.run"] for thing in things}) - set(own)
 
 
 @pytest.mark.anyio
@@ -187,14 +199,14 @@ async def test_a_command_that_cleared_its_environment_is_found_by_reap(tmp_path:
     if "processes" in sandbox.info.not_enforced:
         await sandbox.aclose()
         pytest.skip("no control groups here")
-    await sh(sandbox, "(env -i setsid /bin/sleep 8644100 &) ; kill -9 $PPID")
+    await sh(sandbox, f"(env -i setsid /bin/sleep {MARK}100 &) ; kill -9 $PPID")
     backend = sandbox._backend  # type: ignore[attr-defined]
-    await sh(sandbox, "(env -i setsid /bin/sleep 8644101 &) ; sleep 0.1")
+    await sh(sandbox, f"(env -i setsid /bin/sleep {MARK}101 &) ; sleep 0.1")
     os.kill(backend.control.pid, signal.SIGKILL)
     await anyio.sleep(0.1)
-    assert host_count("8644101") == 1
+    assert host_count(f"{MARK}101") == 1
     await sandboxes.reap(everybody_else(spec.run_id))
-    assert await gone("86441")
+    assert await gone(f"{MARK}1")
     await sandbox.aclose()
 
 
