@@ -14,7 +14,7 @@ import msgspec
 
 from leadhand.core.clean import encoded
 from leadhand.core.errors import JournalError
-from leadhand.core.values import Body, ToolSpec, Value
+from leadhand.core.values import Assistant, Body, ToolSpec, Value
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -77,16 +77,17 @@ class Message(Value, frozen=True, kw_only=True):
 class Conversation:
     """An append-only list of messages below one root. Only the agent that owns it appends.
 
-    Adapters read `root`, `messages`, `head`; they may keep encoded parts in a `WeakKeyDictionary` by this object,
-    because what is in the list never changes.
+    Adapters read `root`, `messages`, `head` and `turns` (the number of the model's own messages); they may keep encoded
+    parts in a `WeakKeyDictionary` by this object, because what is in the list never changes.
     """
 
-    __slots__ = ("__weakref__", "_linked", "messages", "root", "root_id", "size")
+    __slots__ = ("__weakref__", "_linked", "messages", "root", "root_id", "size", "turns")
 
     def __init__(self, root: Root, messages: Iterable[Message] = ()) -> None:
         self.root = root
         self.root_id = root.id
         self.messages: list[Message] = list(messages)
+        self.turns = sum(isinstance(m.body, Assistant) for m in self.messages)
         self.size = len(canonical(root)) + sum(len(canonical(m.body)) for m in self.messages)
         self._linked: tuple[Message, int] | None = None
 
@@ -107,6 +108,7 @@ class Conversation:
         if linked is not message:
             size = self._derive(message)
         self.messages.append(message)
+        self.turns += isinstance(message.body, Assistant)
         self.size += size
         self._linked = None
 
