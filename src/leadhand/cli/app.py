@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leadhand.cli import study, view
+from leadhand.cli import money, study, view
 from leadhand.cli.options import Json, RunName, Runs
 
 app = typer.Typer(
@@ -196,5 +196,6 @@ def reap(
     looking.reap(runs, everything=everything)
 
 
+money.register(app)
 study.register(app)
 view.register(app)

@@ -82,7 +82,9 @@ def dry_run(request: Request, *, as_json: bool) -> None:
             {"agent": p.agent, "model": p.model, **msgspec.to_builtins(p.root), "first_message": p.first_message}
             for p in shown
         ]
-        _print_json({"digest": run.lock.digest, "agents": agents, "worst_case_usd": budget, "prices": run.lock.prices})
+        showing.print_json(
+            {"digest": run.lock.digest, "agents": agents, "worst_case_usd": budget, "prices": run.lock.prices}
+        )
         return
     console = Console(highlight=False)
     console.print(showing.header("dry run: nothing is started, nothing is spent", run))
@@ -155,7 +157,7 @@ async def _until_stopped(execution: Execution) -> list[Entry] | None:
 def _result(paths: RunPaths, run: RunFile, entries: list[Entry], *, as_json: bool) -> int:
     s = summarise(entries, run.lock.prices)
     if as_json:
-        _print_json({"run": paths.id, "folder": str(paths.folder), "summary": s})
+        showing.print_json({"run": paths.id, "folder": str(paths.folder), "summary": s})
     else:
         showing.print_page(paths.id, run, s)
         if run.lock.repository is not None and paths.patch.exists():
@@ -169,7 +171,3 @@ def exit_code(run: RunFile, s: Summary) -> int:
     """0 only for a valid finished run, graded where it has a grader."""
     graded = run.lock.task.grader is None or s.reward is not None
     return 0 if s.status == "finished" and s.valid and graded else 1
-
-
-def _print_json(value: object) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

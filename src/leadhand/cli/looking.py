@@ -24,7 +24,7 @@ def show(name: str, runs: str, *, as_json: bool) -> None:
     run = read_run_file(paths.run_json)
     s = summarise(store.recorded(paths), run.lock.prices)
     if as_json:
-        _print_json({"run": paths.id, "digest": run.lock.digest, "task": run.lock.task.id, "summary": s})
+        showing.print_json({"run": paths.id, "digest": run.lock.digest, "task": run.lock.task.id, "summary": s})
     else:
         showing.print_page(paths.id, run, s)
 
@@ -33,7 +33,7 @@ def list_runs(runs: str, *, as_json: bool) -> None:
     root = runs_root(runs)
     rows = [_row(paths) for paths in all_runs(root)]
     if as_json:
-        _print_json(rows)
+        showing.print_json(rows)
         return
     console = Console(highlight=False)
     if not rows:
@@ -76,7 +76,7 @@ def show_design(file: str, settings: tuple[str, ...], *, as_json: bool) -> None:
 
     design = design_from_toml(read_design_file(file), settings, name=file)
     if as_json:
-        _print_json(msgspec.structs.asdict(design))
+        showing.print_json(msgspec.structs.asdict(design))
     else:
         print(design_to_toml(design), end="")
 
@@ -98,7 +98,7 @@ def doctor(*, as_json: bool) -> int:
     found = [*sandboxes.problems(), *models.problems(models.load_keys(Path.cwd())), *_tools()]
     usable = any(name in ("docker", "bwrap") and not remedy for name, _, remedy in found)
     if as_json:
-        _print_json([dict(zip(("name", "state", "remedy"), line, strict=True)) for line in found])
+        showing.print_json([dict(zip(("name", "state", "remedy"), line, strict=True)) for line in found])
         return 0 if usable else 1
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -143,7 +143,3 @@ def _can_be_resumed(paths: RunPaths) -> bool:
         return summarise(store.recorded(paths), run.lock.prices).status == "running"
     except JournalError:
         return paths.journal.exists()  # another version may still read it
-
-
-def _print_json(value: object) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -178,6 +179,11 @@ def wide_console() -> Console:
     """Standard output: a terminal's own width, else 110 columns, for logs and pipes."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=110)
+
+
+def print_json(value: object) -> None:
+    """A value on standard output, as JSON."""
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
 def print_page(run_id: str, run: RunFile, s: Summary) -> None:

@@ -35,6 +35,8 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
     now = datetime.now(UTC)
     for name in design.models:  # opening connects to nothing, but finds unknown names and missing keys
         models.open_model(name, base_url=request.base_urls.get(name, ""), env=keys)
+    for name, reasoning in _reasoning(design):
+        models.check_reasoning(name, reasoning, design.max_output_tokens)
     prices = {name: models.find_price(name, now, request.prices) for name in design.models}
     kind, reason = chosen or sandboxes.choose(request.sandbox)
     repo = repository.inspect(Path(request.repository)) if request.repository else None
@@ -58,6 +60,12 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
         repository=repo,
     )
     return RunFile(request=request, lock=lock)
+
+
+def _reasoning(design: Design) -> list[tuple[str, str]]:
+    """Every model with the effort that the design asks of it."""
+    workers = [] if design.solo else [(k.model, k.reasoning) for k in design.worker_kinds]
+    return [(design.lead, design.lead_reasoning), *workers]
 
 
 def _tighter(design: Design, request: Request) -> Limits:
