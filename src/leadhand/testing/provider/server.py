@@ -15,11 +15,13 @@ from aiohttp import web
 from leadhand.core.chain import canonical
 from leadhand.core.errors import Fault
 from leadhand.core.values import Assistant, Usage
+from leadhand.testing.provider.answers import failed, fault_of, raw, refuse, reset, write
 from leadhand.testing.provider.asked import Asked, BadRequest, Raw
 from leadhand.testing.provider.bill import Bill, BillLine
 from leadhand.testing.provider.cache import CacheRule, PromptCache
 from leadhand.testing.provider.chaos import REFUSED, Chaos, Dice, Mishap
-from leadhand.testing.provider.wire import Failure, ServerWire
+from leadhand.testing.provider.quota import Quota
+from leadhand.testing.provider.wire import ServerWire
 from leadhand.testing.provider.wires import ROUTES, find_wire
 from leadhand.testing.scripted import Script, ScriptError, Seen, Step, as_message, rough_tokens, step_for
 
@@ -59,7 +61,7 @@ class Provider:
         self._chaos = chaos
         self._cache = PromptCache(clock, cache_rules if cache else {})
         self._api_key = api_key
-        self._quota = _Quota(requests_per_minute, clock)
+        self._quota = Quota(requests_per_minute, clock)
         self._faults: dict[tuple[str, str], int] = {}
         self._played: dict[str, int] = {}
         self._number = 0
@@ -90,12 +92,12 @@ class Provider:
         try:
             asked = self._read(wire, await request.read(), request)
         except BadRequest as bad:
-            return _refuse(wire.failure(_fault_of(bad), bad.message, None), bad)
+            return refuse(wire.failure(fault_of(bad), bad.message, None), bad)
         if not self._authorised(request):
-            return _refuse(wire.failure("invalid_key", "Incorrect API key provided.", None))
+            return refuse(wire.failure("invalid_key", "Incorrect API key provided.", None))
         wait = self._quota.wait()
         if wait:
-            return _refuse(wire.failure("rate_limit", f"Rate limit reached. Please try again in {wait:.3f}s.", wait))
+            return refuse(wire.failure("rate_limit", f"Rate limit reached. Please try again in {wait:.3f}s.", wait))
         mishap = self._dice.roll()
         if mishap in REFUSED or mishap == "reset":
             return await self._mishap_before(request, wire, mishap)
@@ -141,7 +143,7 @@ class Provider:
         try:
             step = self._step(asked, turn)
         except ScriptError as error:
-            return _refuse(wire.failure("bad_request", str(error), None))
+            return refuse(wire.failure("bad_request", str(error), None))
         self._played[asked.agent] = max(self._played.get(asked.agent, 0), turn + 1)
         if step.fault is not None:
             self._faults[asked.key, asked.agent] = faults + 1
@@ -152,11 +154,11 @@ class Provider:
         if (delay := self.latency_s + step.delay_s) > 0:
             await anyio.sleep(delay)
         if step.fault is not None:
-            return await _fault(request, wire, step)
+            return await failed(request, wire, step)
         if isinstance(step, Raw):
-            return _raw(step)
+            return raw(step)
         answer = wire.answer(message, usage, asked, number)
-        return await _write(request, wire, asked, answer, mishap)
+        return await write(request, wire, asked, answer, mishap)
 
     def _step(self, asked: Asked, turn: int) -> Step:
         script = self.scripts.get(asked.agent)
@@ -180,109 +182,11 @@ class Provider:
 
     async def _mishap_before(self, request: web.Request, wire: ServerWire, mishap: Mishap) -> web.StreamResponse:
         if mishap == "reset":
-            return _reset(request)
+            return reset(request)
         fault = _REFUSALS[REFUSED[mishap]]
         retry = self._chaos.retry_after_s if self._chaos and mishap == "429" else None
         failure = wire.failure(fault, "Chaos.", retry)
-        return _refuse(failure._replace(status=REFUSED[mishap]))
-
-
-# --- answers ------------------------------------------------------------------------------------------------------
-
-
-async def _write(
-    request: web.Request, wire: ServerWire, asked: Asked, answer: dict[str, Any], mishap: Mishap | None
-) -> web.StreamResponse:
-    if mishap == "stall":
-        return await _stall(request)
-    if mishap == "wrong_type":
-        return web.Response(text="<html><body>504 Gateway Time-out</body></html>", content_type="text/html")
-    if mishap == "empty":
-        return web.Response(body=b"", content_type="application/json")
-    if mishap == "stream_error" and not asked.stream:
-        return web.json_response(wire.failure("server", "Chaos.", None).body)
-    pieces = list(wire.events(answer)) if asked.stream else [msgspec.json.encode(answer)]
-    type_ = "text/event-stream" if asked.stream else "application/json"
-    if mishap is None:
-        return web.Response(body=b"".join(pieces), content_type=type_)
-    whole = b"".join(pieces)
-    half = b"".join(pieces[: len(pieces) // 2]) if asked.stream else whole[: len(whole) // 2]
-    if mishap == "truncated":
-        return web.Response(body=half, content_type=type_)
-    if mishap == "stream_error":
-        return web.Response(body=half + wire.stream_error("server", "Chaos."), content_type=type_)
-    response = web.StreamResponse(headers={"content-type": type_, "content-length": str(len(whole))})
-    await response.prepare(request)
-    await response.write(half)
-    return await _stall(request) if mishap == "stall_mid" else _reset(request, response)
-
-
-async def _fault(request: web.Request, wire: ServerWire, step: Step) -> web.StreamResponse:
-    fault = step.fault
-    assert fault is not None
-    if fault == "connection":
-        return _reset(request)
-    if fault == "timeout":
-        return await _stall(request)
-    if fault == "malformed":
-        return web.Response(body=b'{"id": "cut', content_type="application/json")
-    failure = wire.failure(fault, step.text or f"scripted fault: {fault}", step.retry_after_s)
-    # What was billed and still failed is a gateway that lost the answer: the client cannot know.
-    return _refuse(failure._replace(status=502) if step.maybe_billed and fault in ("server", "overload") else failure)
-
-
-def _raw(step: Raw) -> web.Response:
-    body = step.body if isinstance(step.body, bytes) else msgspec.json.encode(step.body)
-    return web.Response(body=body, status=step.status, headers={"content-type": step.content_type, **step.headers})
-
-
-def _refuse(failure: Failure, bad: BadRequest | None = None) -> web.Response:
-    body = failure.body
-    if bad is not None and isinstance(body.get("error"), dict) and "param" in body["error"]:
-        body["error"].update(param=bad.param or None, code=bad.code or None)
-    return web.Response(
-        body=msgspec.json.encode(body),
-        status=failure.status,
-        headers={"content-type": "application/json", **failure.headers},
-    )
-
-
-def _fault_of(bad: BadRequest) -> Fault:
-    return "context_length" if bad.code == "context_length_exceeded" else "bad_request"
-
-
-def _reset(request: web.Request, response: web.StreamResponse | None = None) -> web.StreamResponse:
-    if request.transport is not None:
-        request.transport.abort()
-    return response or web.Response()
-
-
-async def _stall(request: web.Request) -> web.StreamResponse:
-    """Silence until the client goes away (which cancels this handler) or the server stops."""
-    await anyio.sleep_forever()
-    return web.Response()
-
-
-class _Quota:
-    """Requests a minute, as a bucket that refills evenly."""
-
-    def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
-        self._rate = per_minute / 60 if per_minute else None
-        self._size = self._left = max(1.0, per_minute or 1.0)
-        self._clock = clock
-        self._at = clock()
-
-    def wait(self) -> float:
-        """Seconds until the next request is allowed; 0 if this one is (it is then counted)."""
-        if self._rate is None:
-            return 0.0
-        now = self._clock()
-        self._left = min(self._size, self._left + (now - self._at) * self._rate)
-        self._at = now
-        if self._left >= 1:
-            self._left -= 1
-            return 0.0
-        return (1 - self._left) / self._rate
+        return refuse(failure._replace(status=REFUSED[mishap]))
 
 
 @asynccontextmanager
