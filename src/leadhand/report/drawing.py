@@ -224,4 +224,4 @@ def stacked(
     from matplotlib.patches import Patch
 
     handles = [Patch(color=palette[j % len(palette)], label=t.label(p)) for j, p in enumerate(parts)]
-    ax.figure.legend(handles=handles, loc="outside upper center", ncols=3)  # type: ignore[call-arg]
+    ax.figure.legend(handles=handles, loc="outside upper center", ncols=3)

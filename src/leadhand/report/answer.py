@@ -1,0 +1,61 @@
+"""The answer in a paragraph: what to buy, how sure it is, and what the study cannot say."""
+
+from __future__ import annotations
+
+from leadhand.analysis.compare import compare
+from leadhand.report.evidence import Evidence, mean_of
+
+
+def answer(e: Evidence) -> str:
+    """A few sentences from the numbers alone."""
+    known = [s for s in e.summaries.values() if s.reward is not None]
+    if not known:
+        return "No design has a graded run that counts, so nothing can be said."
+    best = max(known, key=lambda s: mean_of(s.reward) or 0.0)
+    parts = [_best(e, best.design)]
+    if len(known) > 1:
+        parts.append(_rivals(e, best.design))
+    frontier = [s for s in known if s.on_frontier]
+    if frontier:
+        frontier.sort(key=lambda s: mean_of(s.cost) or 0.0)
+        names = ", ".join(f"{s.design} ({100 * (s.frontier or 0):.0f} %)" for s in frontier)
+        parts.append(f"From cheap to dear, nobody beats these by their means: {names}; in brackets, how sure that is.")
+    parts.append(_sight(e))
+    return " ".join(p for p in parts if p)
+
+
+def _best(e: Evidence, design: str) -> str:
+    s = e.summaries[design]
+    assert s.reward is not None
+    cost = f" for ${s.cost.value:.2f} a task" if s.cost is not None else ""
+    spread = f" ± {s.reward.half:.3f}" if s.reward.low is not None else ""
+    return f"The highest mean reward is {design}'s: {s.reward.value:.3f}{spread}{cost}."
+
+
+def _rivals(e: Evidence, best: str) -> str:
+    """Which designs are not shown to be worse, and the cheapest of them."""
+    family = [(best, d) for d in e.factors if d != best]
+    found = compare(e.scores, family, e.method)
+    alike = [c.base for c in found if c.p_adjusted is None or c.p_adjusted >= 0.05]
+    if not alike:
+        return f"It is better than each of the other {len(found)} designs (paired over tasks, Holm, 5 %)."
+    costed = [d for d in (*alike, best) if e.summaries[d].cost is not None]
+    cheapest = min(costed, key=lambda d: mean_of(e.summaries[d].cost) or 0.0) if costed else ""
+    cheap = ""
+    if cheapest and cheapest != best:
+        cheap = f"; the cheapest of these is {cheapest} at ${mean_of(e.summaries[cheapest].cost):.2f} a task"
+    few = ", ".join(alike[:3]) + (f" and {len(alike) - 3} more" if len(alike) > 3 else "")
+    return f"Not shown to be worse (paired over tasks, Holm, 5 %): {few}{cheap}."
+
+
+def _sight(e: Evidence) -> str:
+    """What this study could see."""
+    if not e.comparisons:
+        return ""
+    detectable = sorted(c.mde for c in e.comparisons)
+    middle = detectable[len(detectable) // 2]
+    repeats = f"{e.scores.repeats} repeat{'s' if e.scores.repeats != 1 else ''}"
+    return (
+        f"With {len(e.scores.tasks)} tasks and {repeats}, a typical comparison "
+        f"finds a true difference of {100 * middle:.1f} points with 80 % power; smaller ones may be missed."
+    )

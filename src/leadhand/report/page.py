@@ -1,0 +1,142 @@
+"""One self-contained HTML page that a reader understands without the paper."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+
+from leadhand.report.claims import Claim
+from leadhand.report.evidence import Evidence
+from leadhand.report.exhibit import Absent, Exhibit
+from leadhand.report.images import inline
+from leadhand.report.method import METHOD, calibration
+from leadhand.report.table import as_html, cells
+
+MOST_ROWS = 400
+"""A longer table is in the folder of tables, not in the page."""
+
+FIRST = ("cost", "frontier", "designs", "paired")
+
+
+def page(
+    e: Evidence, answer: str, claims: Sequence[Claim], exhibits: Sequence[Exhibit | Absent], svgs: Mapping[str, bytes]
+) -> str:
+    """The page as text. `svgs` by slug; marks in them show their table's row when pointed at."""
+    shown = [x for x in exhibits if isinstance(x, Exhibit)]
+    absent = [x for x in exhibits if isinstance(x, Absent)]
+    first = [x for slug in FIRST for x in shown if x.slug == slug]
+    rest = [x for x in shown if x.slug not in FIRST]
+    question = e.question or "Which design earns the most, and which earns the most for its money?"
+    body = [
+        f"<h1>{html.escape(question)}</h1>",
+        f"<p class=where>{html.escape(_where(e))}</p>",
+        f"<p class=answer>{html.escape(answer)}</p>",
+        "<nav><a href=#claims>Claims</a><a href=#frontier-section>Frontier and designs</a><a href=#figures>Figures</a>"
+        "<a href=#caveats>Caveats</a><a href=#method>Method</a></nav>",
+        "<h2 id=claims>Claims of the paper, held against this study</h2>",
+        _claims(claims),
+        "<h2 id=frontier-section>Frontier and designs</h2>",
+        *(_exhibit(x, svgs) for x in first),
+        "<h2 id=figures>More figures and tables</h2>",
+        *(_exhibit(x, svgs) for x in rest),
+        "<h2 id=caveats>Caveats</h2>",
+        _caveats(e, absent),
+        "<h2 id=method>Method</h2>",
+        METHOD,
+        calibration(),
+    ]
+    data = {
+        x.slug: {"labels": [c.label for c in x.table.columns], "rows": cells(x.table)} for x in shown if x.slug in svgs
+    }
+    return _shell(e.name, "\n".join(body), data)
+
+
+def _shell(name: str, body: str, data: object) -> str:
+    folder = files("leadhand.report")
+    css, script = (folder / "page.css").read_text(), (folder / "page.js").read_text()
+    # "<" in data would let a task's name end the script element.
+    encoded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        '<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport content="width=device-width">'
+        f"<title>{html.escape(name)} · Leadhand report</title><style>{css}</style></head>\n<body>\n{body}\n"
+        f'<div id=tip role=tooltip></div><script type="application/json" id=data>{encoded}</script>'
+        f"<script>{script}</script></body></html>\n"
+    )
+
+
+def _where(e: Evidence) -> str:
+    counted = sum(s.standing.counted for s in e.summaries.values())
+    spent = sum(float(c or 0) for c in [e.scores.frame["cost"].sum()])
+    dollars = f", ${spent:,.2f}" if spent else ""
+    return (
+        f"{e.name}: {len(e.factors)} designs, {len(e.scores.tasks)} tasks, {e.scores.repeats} repeats; "
+        f"{counted:,} runs count{dollars}."
+    )
+
+
+def _claims(claims: Sequence[Claim]) -> str:
+    rows = "".join(
+        f"<tr><td>{html.escape(c.claim)}</td><td class={c.verdict.replace(' ', '-')}>{c.verdict}</td>"
+        f"<td>{html.escape(c.finding)}<div class=note>{html.escape(c.rule)}</div></td></tr>"
+        for c in claims
+    )
+    tested = [c for c in claims if c.verdict != "not tested"]
+    note = (
+        "Undecided means that the interval leaves both open, not that there is no effect. The claims are from arXiv "
+        f"2610.17471, in our words. {len(tested)} tests are read together here and are not corrected for that."
+    )
+    head = "<thead><tr><th>Claim</th><th>Verdict</th><th>What was seen (95 % interval), and the rule</th></tr></thead>"
+    return f"<table class=claims>{head}<tbody>{rows}</tbody></table><p class=note>{note}</p>"
+
+
+def _exhibit(x: Exhibit, svgs: Mapping[str, bytes]) -> str:
+    source = f"<span class=paper> · {_cited(x.paper)}</span>" if x.paper else ""
+    parts = [f"<section id={x.slug}><h3>{html.escape(x.title)}{source}</h3>"]
+    caption = f"<figcaption>{html.escape(x.caption)}</figcaption>"
+    if x.slug in svgs:
+        parts.append(f"<figure>{inline(x, svgs[x.slug])}{caption}</figure>")
+    else:
+        parts.append(caption)
+    if len(x.table.rows) > MOST_ROWS:
+        notes = "".join(f"<p class=note>{html.escape(n)}</p>" for n in x.table.notes)
+        parts.append(f"{notes}<p class=note>{len(x.table.rows):,} rows: see tables/{x.slug}.csv.</p>")
+    elif x.slug in svgs:
+        parts.append(f"<details><summary>The numbers</summary>{as_html(x.table, x.slug)}</details>")
+    else:
+        parts.append(as_html(x.table, x.slug))
+    return "".join(parts) + "</section>"
+
+
+def _cited(paper: str) -> str:
+    """ "2, 7" as "paper: figures 2, 7"; what names its kind itself stays."""
+    if paper.startswith("table"):
+        return f"paper: {paper}"
+    return f"paper: figure{'s' if ',' in paper or '–' in paper else ''} {paper}"
+
+
+def _caveats(e: Evidence, absent: Sequence[Absent]) -> str:
+    items = [html.escape(n) for n in e.notes]
+    for s in e.summaries.values():
+        t = s.standing
+        if t.left_out:
+            kinds = {
+                "never run": t.never_run, "without reward": t.no_reward, "invalid": t.invalid, "degraded": t.degraded,
+            }  # fmt: skip
+            words = ", ".join(f"{n} {k}" for k, n in kinds.items() if n)
+            low, high = s.reward_bounds
+            items.append(
+                f"{html.escape(s.design)}: {t.left_out} of {t.expected} runs are left out ({words}); whatever the "
+                f"tasks without a counted run would have given, its mean is within {low:.3f} to {high:.3f}."
+            )
+    if e.scores.missing == "zero":
+        items.append("A task without a reward counts as 0 (the leaderboard's rule).")
+    items.append("Figures 3 and 6 of the paper are not described in what we have of it, so they are not here.")
+    missing = "".join(
+        f"<li>{html.escape(x.title)}{f' ({_cited(x.paper)})' if x.paper else ''}: needs {html.escape(x.needs)}.</li>"
+        for x in absent
+    )
+    listed = "".join(f"<li>{i}</li>" for i in items)
+    also = f"<p>This study cannot show:</p><ul>{missing}</ul>" if missing else ""
+    return f"<ul>{listed}</ul>{also}"
