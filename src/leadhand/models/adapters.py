@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from leadhand.core.errors import UsageError
 from leadhand.core.ports import Model
-from leadhand.models.catalog import ProviderInfo
 from leadhand.models.http_model import HttpModel, Sign
+from leadhand.models.providers import ProviderInfo
 from leadhand.models.wires.wire import Wire
 
 

@@ -1,4 +1,4 @@
-"""The providers there are, what each needs, and how a model of it is opened. Nothing heavy is imported until then."""
+"""How a model is opened by its name. Nothing heavy is imported until then."""
 
 from __future__ import annotations
 
@@ -7,38 +7,7 @@ from urllib.parse import urlsplit
 
 from leadhand.core.errors import UsageError
 from leadhand.core.ports import Model
-from leadhand.core.values import Value
-
-
-class ProviderInfo(Value, frozen=True, kw_only=True):
-    """A provider: where it is and which environment variables hold its key (the first that is set counts)."""
-
-    name: str
-    keys: tuple[str, ...]
-    base_url: str
-    stream: bool
-
-
-PROVIDERS: Mapping[str, ProviderInfo] = {
-    p.name: p
-    for p in (
-        ProviderInfo(name="openai", keys=("OPENAI_API_KEY",), base_url="https://api.openai.com/v1", stream=True),
-        ProviderInfo(name="openai-chat", keys=("OPENAI_API_KEY",), base_url="https://api.openai.com/v1", stream=False),
-        ProviderInfo(name="anthropic", keys=("ANTHROPIC_API_KEY",), base_url="https://api.anthropic.com", stream=True),
-        ProviderInfo(
-            name="bedrock",
-            keys=("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"),
-            base_url="https://bedrock-runtime.{region}.amazonaws.com",
-            stream=False,
-        ),
-        ProviderInfo(
-            name="gemini",
-            keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-            base_url="https://generativelanguage.googleapis.com",
-            stream=True,
-        ),
-    )
-}
+from leadhand.models.providers import PROVIDERS, ProviderInfo
 
 
 def known_providers() -> tuple[str, ...]:

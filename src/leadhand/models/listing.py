@@ -7,8 +7,8 @@ from datetime import datetime
 
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Price, Value
-from leadhand.models.catalog import PROVIDERS
 from leadhand.models.prices import context_size, find_price
+from leadhand.models.providers import PROVIDERS
 from leadhand.models.reasoning import reasoning_settings
 
 SUGGESTED = (
