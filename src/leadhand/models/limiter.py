@@ -31,8 +31,7 @@ FAST, SLOW = 0.15, 0.02
 
 @dataclass
 class _Model:
-    until: float = 0.0
-    told: float = float("-inf")
+    until: float = float("-inf")
     times: int = 0
     served: float = 0.0  # attempts, decaying with KNOWN_S
     admitted: int = 0
@@ -63,7 +62,7 @@ class _Model:
         self.slowed = self.grown = now
 
     def grow(self, now: float) -> None:
-        if now - self.told > CALM_S:
+        if now - self.until > CALM_S:
             self.pace = 0.0
         if self.pace:
             by = FAST if self.pace < 0.95 * self.refused_at else SLOW
@@ -81,7 +80,8 @@ class SharedLimiter:
     async def admit(self, model: str) -> None:
         if wait := self.turn(model):
             await anyio.sleep(wait)
-            while self.left(model) > 0:  # told to slow down meanwhile
+            # No event to wait for: the end of a cool-down is a moment, and it may be moved while one waits for it.
+            while self.left(model) > 0:  # noqa: ASYNC110
                 await anyio.sleep(self.turn(model, again=True))
 
     def turn(self, model: str, *, again: bool = False) -> float:
@@ -113,7 +113,6 @@ class SharedLimiter:
         m.count(now, -1)
         m.slow_down(now)
         if now >= m.until:  # not one of many answers to the same moment
-            m.times = 0 if now - m.told > CALM_S else min(m.times + 1, 10)
-        m.told = now
+            m.times = 0 if now - m.until > CALM_S else min(m.times + 1, 10)
         back_off = min(FIRST_S * 2**m.times, LONGEST_S)
         m.until = max(m.until, now + (back_off if retry_after_s is None else retry_after_s))
