@@ -2,60 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from study_files import HERE, STUDY, TASK, Make, Provider
 
-from leadhand.core.values import Price
 from leadhand.study.layout import StudyPaths
-from leadhand.testing.provider.bill import dollars, read_bill
 from leadhand.testing.provider.process import in_process
-
-HERE = Path(__file__).parent
-PRICE = Price(input=1000.0, output=2000.0, source="given")
-"""Dollars per million tokens: a thousand times too dear, so that cents are worth counting."""
-
-TASK = """\
-prompt = "Write the number {n} into answer.txt."
-labels = {{ parity = "{parity}" }}
-[grader]
-command = '''
-reward=0.25; [ "$(cat answer.txt)" = {n} ] && reward=1
-echo "{{\\"reward\\": $reward, \\"passed\\": 1, \\"total\\": 1}}"
-'''
-"""
-
-STUDY = """\
-name = "small"
-repeats = {repeats}
-seed = 3
-sandbox = "{sandbox}"
-concurrency = {concurrency}
-budget_usd = {budget}
-
-[tasks]
-source = ["tasks/*"]
-
-[base]
-lead = "openai-chat/strong"
-worker = "openai-chat/weak"
-budget_usd = {run_budget}
-max_output_tokens = 100
-
-[prices]
-"openai-chat/strong" = "1000,2000"
-"openai-chat/weak" = "1000,2000"
-
-[base_urls]
-"*" = "{url}"
-
-[grid]
-guidance = {guidance}
-schedule = {schedules}
-"""
-
-Make = Callable[..., Path]
 
 
 @pytest.fixture
@@ -96,22 +50,17 @@ def make_study(tmp_path: Path) -> Make:
     return make
 
 
-class Provider:
-    """The fake provider's address and what it billed."""
-
-    def __init__(self, url: str, bill: Path) -> None:
-        self.url = url
-        self.bill = bill
-
-    def usd(self) -> float:
-        return dollars(read_bill(self.bill), PRICE) if self.bill.exists() else 0.0
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """One provider for all tests: it is a process, and takes a second to start."""
+    bill = tmp_path_factory.mktemp("provider") / "bill.jsonl"
+    with in_process("study_scripts:scripts", bill=bill, pythonpath=str(HERE), latency_s=0.01) as url:
+        yield url, bill
 
 
 @pytest.fixture
-def provider(tmp_path: Path) -> Iterator[Provider]:
-    bill = tmp_path / "bill.jsonl"
-    with in_process("study_scripts:scripts", bill=bill, pythonpath=str(HERE)) as url:
-        yield Provider(url, bill)
+def provider(server: tuple[str, Path]) -> Provider:
+    return Provider(*server)
 
 
 @pytest.fixture

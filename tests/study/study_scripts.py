@@ -19,7 +19,8 @@ def number(seen: Seen) -> int:
 
 def lead(seen: Seen) -> Step:
     if seen.turn == 0:
-        return do(call("delegate_agent", assignment=f"Say the number {number(seen)} again."))
+        slow = 30.0 if "Be slow." in seen.text else 0.0
+        return do(call("delegate_agent", assignment=f"Say the number {number(seen)} again."), delay_s=slow)
     if not reports(seen):
         return do(bash("sleep 0.02"))
     if "noted-down" not in seen.text:

@@ -161,7 +161,7 @@ def _after(journal: Path, offset: int) -> bytes:
 
 def _needed(keys: Mapping[str, str]) -> dict[str, str]:
     """The keys of providers alone: nothing else of this machine's environment leaves it."""
-    from leadhand.models.catalog import PROVIDERS
+    from leadhand.models.providers import PROVIDERS
 
     names = {name for info in PROVIDERS.values() for name in info.keys}
     return {name: value for name, value in keys.items() if name in names or name.startswith("AWS_")}

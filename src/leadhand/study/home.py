@@ -45,8 +45,12 @@ class Home:
         finally:
             os.close(fd)
 
+    async def turn(self, model: str, again: bool) -> float:
+        """Seconds until it is an attempt's turn at a model, whatever node it comes from."""
+        return self._limiter.turn(model, again=again)
+
     async def left(self, model: str) -> float:
-        """Seconds that attempts at a model are to wait."""
+        """Seconds until a model's cool-down ends."""
         return self._limiter.left(model)
 
     async def observe(self, model: str, retry_after_s: float | None) -> None:

@@ -6,7 +6,6 @@ is not counted.
 
 from __future__ import annotations
 
-import random
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -105,15 +104,16 @@ class HomeLimiter:
 
     def __init__(self, home: Call) -> None:
         self._home = home
-        self._random = random.Random()
         self._told: list[tuple[str, float | None]] = []
 
     async def admit(self, model: str) -> None:
         while self._told:
             await self._home("observe", *self._told.pop(0))
-        # No event to wait for: the end of a cool-down is a moment, and it may be moved while one waits for it.
-        while (wait := await self._home("left", model)) > 0:  # noqa: ASYNC110
-            await anyio.sleep(wait + self._random.uniform(0, min(wait, 60.0)))
+        if wait := await self._home("turn", model, False):
+            await anyio.sleep(wait)
+            # No event to wait for: the end of a cool-down is a moment, and it may be moved while one waits for it.
+            while await self._home("left", model) > 0:  # noqa: ASYNC110
+                await anyio.sleep(await self._home("turn", model, True))
 
     def observe(self, model: str, retry_after_s: float | None) -> None:
         self._told.append((model, retry_after_s))

@@ -1,0 +1,122 @@
+"""Studies on a Ray cluster of two nodes on this machine: a node is killed, the driver is killed, money holds."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusters import TwoNodes
+from sessions import assert_whole, outcomes, rewards, run_study, settled, unknown
+from study_files import HERE, Make, Provider
+
+from leadhand.study.layout import StudyPaths
+from leadhand.study.session import Session
+
+pytestmark = [pytest.mark.anyio, pytest.mark.cluster, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def nodes() -> Iterator[TwoNodes]:
+    nodes = TwoNodes(cpus=2)
+    try:
+        yield nodes
+    finally:
+        nodes.close()
+
+
+def engine(nodes: TwoNodes, slots: int) -> Any:
+    from leadhand.study.cluster import RayEngine
+
+    return RayEngine(nodes.ray, {}, slots, 1.0, own=False)
+
+
+async def test_a_node_is_killed_midway_and_nothing_is_lost(
+    make_study: Make, provider: Provider, paths: StudyPaths, nodes: TwoNodes, tmp_path: Path
+) -> None:
+    file = make_study(provider.url, tasks=4, sandbox="bwrap", guidance='["P", "I", "PIV"]', schedules='["blocking"]')
+
+    def kill_when_running(session: Session) -> None:
+        said: list[str] = []
+
+        def say(line: str) -> None:
+            said.append(line)
+            if len([s for s in said if s.startswith("finished")]) == 3 and nodes.nodes[1:]:
+                nodes.kill_one()
+
+        session.board.say = say
+
+    end, session = await run_study(file, paths, engine=engine(nodes, 4), watch=kill_when_running)
+    assert end == "finished"
+    assert_whole(paths)
+    bill = provider.usd()
+    assert settled(paths) <= bill + 1e-6
+    assert bill <= settled(paths) + unknown(paths) + 1e-6
+    assert session.board.retried >= 1
+    archived = {name: o for name, o in outcomes(paths).items() if ".attempt-" in name}
+    assert archived
+    assert all(o.status == "infrastructure" and o.reward is None for o in archived.values())
+    # The same results as on one machine.
+    local = StudyPaths(tmp_path / "local")
+    await run_study(file, local)
+    assert rewards(local) == rewards(paths)
+
+
+async def test_the_spend_stop_holds_across_two_nodes(
+    make_study: Make, provider: Provider, paths: StudyPaths, nodes: TwoNodes
+) -> None:
+    file = make_study(
+        provider.url,
+        tasks=6,
+        budget="40",
+        run_budget=12.0,
+        guidance='["P"]',
+        more="workers = [15]\n",
+    )
+    end, _ = await run_study(file, paths, engine=engine(nodes, 4))
+    assert end == "out_of_budget"
+    assert provider.usd() <= 40.0
+    assert settled(paths) == pytest.approx(provider.usd(), abs=1e-6)
+    assert unknown(paths) == 0
+
+
+async def test_one_cool_down_holds_on_all_nodes(nodes: TwoNodes) -> None:
+    """What one node was told, another waits for: both ask the same home."""
+    from leadhand.study.home import Home
+
+    ray = nodes.ray
+    home = ray.remote(Home).options(num_cpus=0, max_concurrency=100).remote()
+    await home.observe.remote("m", 30.0)
+    assert 25 < await home.left.remote("m") <= 30
+    assert await home.left.remote("other") == 0
+
+
+def test_the_driver_is_killed_and_the_same_command_goes_on(
+    make_study: Make, provider: Provider, paths: StudyPaths, nodes: TwoNodes
+) -> None:
+    file = make_study(provider.url, tasks=3, schedules='["blocking"]')
+    command = [sys.executable, str(HERE / "study_cli.py"), "study", "run", str(file)]
+    command += ["--folder", str(paths.folder), "--engine", "ray", "--address", nodes.cluster.address, "--plain"]
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    process = start()
+    while provider.requests_here() < 6 and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    time.sleep(2)  # its tasks die with it; until then they may still be answered
+    assert settled(paths) <= provider.usd() + 1e-6
+    assert provider.usd() <= settled(paths) + unknown(paths) + 1e-6
+    process = start()
+    said, _ = process.communicate()
+    assert process.returncode == 0, said.decode()
+    assert_whole(paths)
+    assert settled(paths) <= provider.usd() + 1e-6
+    assert provider.usd() <= settled(paths) + unknown(paths) + 1e-6
