@@ -45,16 +45,18 @@ class Warm:
         env: dict[str, str] | None = None,
         kill: dict[str, Any] | None = None,
         hide: str = "",
+        largest_file: int = 0,
     ) -> Done:
         """Run `leadhand ARGV` to its end. `kill`: see `warm.py`; "clock" is from outside, after `at` seconds.
 
-        `hide`: a module that cannot be imported.
+        `hide`: a module that cannot be imported. `largest_file`: bytes that a file can have (0: as many as it likes).
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with tempfile.TemporaryDirectory() as folder:
             out, err = Path(folder) / "out", Path(folder) / "err"
             job = {"argv": argv, "out": str(out), "err": str(err), "env": env or {}, "cwd": str(cwd), "hide": hide}
+            job["largest_file"] = largest_file
             clock = kill is not None and kill["when"] == "clock"
             print(json.dumps(job if clock else job | {"kill": kill}), file=self._process.stdin, flush=True)
             pid = int(self._process.stdout.readline())

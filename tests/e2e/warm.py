@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -70,6 +71,8 @@ def harness(job: dict[str, Any]) -> int:
         os.dup2(os.open(path, how), target)
     os.environ.update(job["env"])
     os.chdir(job["cwd"])
+    if job["largest_file"]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (job["largest_file"], resource.RLIM_INFINITY))
     if job["hide"]:
         sys.modules[job["hide"]] = None  # type: ignore[assignment]
     if job.get("kill"):

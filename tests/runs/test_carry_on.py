@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Callable
 
+import anyio
 import pytest
 from run_folders import TEAM, CarryOn, Make, cut_after, kinds
 
+from leadhand.core.attempts import Unlimited
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import (
     AgentEnded,
@@ -33,6 +36,8 @@ from leadhand.core.ledger import ledger_of
 from leadhand.core.state import state_of
 from leadhand.core.values import FREE, ToolResults
 from leadhand.core.wording import LEFTOVERS
+from leadhand.runs import store
+from leadhand.runs.execution import Execution, Observer
 from leadhand.runs.grading import regrade
 from leadhand.runs.paths import RunPaths
 
@@ -262,3 +267,53 @@ async def test_set_up_has_the_network_and_the_team_only_if_asked(make: Make, car
         assert paths.workspace.joinpath("setup.net").read_text().strip() == host
         (info,) = [e.event.info for e in entries if isinstance(e.event, SandboxStarted)]
         assert info.network is network
+
+
+# --- stopping, and what is lost on the way -------------------------------------------------------------------------
+
+
+def at(kind: type, do: Callable[[], object], *, nth: int = 1) -> Observer:
+    """Does something, once, when the nth event of a kind is written."""
+    left = nth
+
+    def see(entry: Entry) -> None:
+        nonlocal left
+        if isinstance(entry.event, kind):
+            left -= 1
+            if left == 0:
+                do()
+
+    return see
+
+
+async def test_a_stop_during_the_set_up_ends_that_too(make: Make) -> None:
+    execution: list[Execution] = []
+    stop = at(ToolStarted, lambda: execution[0].stop())
+    execution.append(Execution(make(setup="sleep 100"), {}, observers=(stop,), limiter=Unlimited()))
+    with anyio.fail_after(60):
+        entries = await execution[0].finish()
+    assert (status(entries), reward(entries)) == ("cancelled", 0.0)
+    assert count(entries, AttemptStarted) == 0
+
+
+@pytest.mark.parametrize("nth", [1, 3])
+async def test_a_sandbox_that_dies_ends_the_run_as_infrastructure(make: Make, carry_on: CarryOn, nth: int) -> None:
+    paths = make()
+    entries = await carry_on(paths, at(ToolStarted, lambda: store.clear_leftovers(paths.id), nth=nth))
+    assert (status(entries), reward(entries)) == ("infrastructure", None)
+    state = state_of(entries, FREE_OF_CHARGE)
+    assert not state.running()
+    assert all(a.ended is not None for a in state.agents.values())
+    assert any(a.ended is not None and a.ended.fault for a in state.agents.values())
+
+
+async def test_without_its_run_file_a_folder_is_no_run_and_without_a_journal_it_is_a_new_one(
+    make: Make, carry_on: CarryOn
+) -> None:
+    paths = make()
+    assert store.recorded(paths) == []
+    assert not store.in_use(paths)
+    paths.journal.write_bytes(b'{"v":1,"seq"')
+    entries = await carry_on(paths)
+    assert kinds(entries)[:2] == ["recovered", "run_started"]
+    assert (status(entries), reward(entries)) == ("finished", 1.0)
