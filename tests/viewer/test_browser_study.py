@@ -63,12 +63,12 @@ def test_a_study_that_goes_on(tmp_path: Path, view: Callable[[Path], str], chrom
     random = Random(1)
     (tmp_path / "study.json").write_text('{"runs": 3}')
     small_run(tmp_path / "runs" / "a", STUDY[0], "t", 0.5, random)
-    small_run(tmp_path / "runs" / "b", STUDY[2], "t", 0.5, random, ended=False)
+    small_run(tmp_path / "runs" / "b", STUDY[2], "t", 0.75, Random(9), ended=False)
     with watched(chromium) as page:
         page.goto(view(tmp_path))
         page.get_by_text("1 of 3 runs ended").wait_for()
         page.get_by_text("1 running").wait_for()
-        small_run(tmp_path / "runs" / "b", STUDY[2], "t", 0.75, random)
+        small_run(tmp_path / "runs" / "b", STUDY[2], "t", 0.75, Random(9))  # the same, and then some
         small_run(tmp_path / "runs" / "c", STUDY[3], "t", 0.9, random)
         page.get_by_text("3 of 3 runs ended").wait_for()
         assert page.locator("circle[data-design]").count() == 3

@@ -206,15 +206,21 @@ def team_run(folder: Path, *, workers: int, events: int, output: int = 1500, see
     return folder
 
 
+BETWEEN = 0.01
+"""Seconds between two steps of an agent."""
+
+
 def _work(maker: Maker, random: Random, names: list[str], until: int, output: int) -> None:
     """Everybody takes turns of reply, command, result, each at its own pace, in the order of time."""
     queue: list[tuple[float, int, str, Callable[[float], float]]] = []
     for i, name in enumerate(names):
         heapq.heappush(queue, (3.0 + i / 10, i, name, _turn(maker, random, name, output)))
     now = 3.0
-    while maker.seq < until:
+    while queue:
         now, i, name, act = heapq.heappop(queue)
-        heapq.heappush(queue, (now + act(now), i, name, act))
+        pause = act(now)
+        if maker.seq < until or pause != BETWEEN:  # nobody stops in the middle of a step
+            heapq.heappush(queue, (now + pause, i, name, act))
     for i, name in enumerate(names[1:], start=1):
         now += 1.0
         report = f"Report of {name}: {' '.join(random.choices(WORDS, k=80))}"
@@ -252,7 +258,7 @@ def _turn(maker: Maker, random: Random, name: str, output: int) -> Callable[[flo
                 result = maker.done(at, state["key"], _output(random, output), state["took"], failed)
                 maker.add(at, name, ToolResults(results=(result,)))
                 state["phase"] = "ask"
-                return 0.01
+                return BETWEEN
 
     return act
 

@@ -191,6 +191,10 @@ class ViewFold:
         agent.joined, agent.root, agent.head = seq, e.root_id, e.at or e.root_id
 
     def _agent_ended(self, seq: int, now: int, agent: _Agent, e: AgentEnded) -> None:
+        # What it had open ends with it: the outcome will not come.
+        for start in (agent.open_attempt, *agent.open_tools.values()):
+            self._closed(start, seq)
+        agent.open_attempt = -1
         agent.open_tools.clear()
         if e.status != "finished" or e.fault:
             level = "error" if e.fault or e.status == "failed" else "warning"

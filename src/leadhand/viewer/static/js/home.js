@@ -49,7 +49,7 @@ class HomePage {
     const ended = rows.filter((r) => r.status !== "running" && r.status !== "reading").length;
     const planned = study?.planned ? ` of ${count(study.planned)}` : "";
     const total = rows.reduce((sum, r) => sum + r.usd, 0);
-    this.facts.replaceChildren(h("span", { cls: "fact" }, h("b", {}, `${count(ended)}${planned}`), ` ${ended === 1 ? "run" : "runs"} ended`),
+    this.facts.replaceChildren(h("span", { cls: "fact" }, h("b", {}, `${count(ended)}${planned}`), ` ${ended === 1 && !planned ? "run" : "runs"} ended`),
       home.reading ? h("span", { cls: "badge" }, `reading ${count(home.reading)} more`) : "", home.running ? h("span", { cls: "badge live" }, `${home.running} running`) : "", h("span", { cls: "fact" }, h("b", {}, dollars(total)), " in all"));
     const tab = (key, name) => h("button", { type: "button", role: "tab", "aria-selected": String(view === key), onclick: () => (location.hash = `#/${key}`) }, name);
     this.tabs.replaceChildren(...(study ? [tab("study", "Study"), tab("runs", "Runs")] : [tab("runs", "Runs")]));

@@ -137,7 +137,7 @@ class RunPage {
     const fact = (value, word) => h("span", { cls: "fact" }, h("b", {}, value), word ? ` ${word}` : "");
     const counts = s.total === null ? "" : ` (${s.passed} of ${s.total})`;
     const reward = s.reward === null ? (s.grading ? [fact("grading", s.grading)] : []) : [fact(`reward ${s.reward.toFixed(3)}`, counts)];
-    const unknown = s.unknown_usd ? [h("span", { cls: "fact warn" }, `+ up to ${dollars(s.unknown_usd)} unknown`)] : [];
+    const unknown = s.unknown_usd ? [h("span", { cls: "fact warn" }, `+ ≤ ${dollars(s.unknown_usd)} unknown`)] : [];
     this.header.replaceChildren(...reward, fact(dollars(s.settled_usd)), ...unknown, fact(seconds(s.team_s)), fact(plural(s.steps, "step").replace(/ .*/, ""), "steps"), fact(String(s.delegations.length), s.delegations.length === 1 ? "delegation" : "delegations"));
     const badge = (text, cls) => h("span", { cls: `badge ${cls}` }, text);
     const badges = [];

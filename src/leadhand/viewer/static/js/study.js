@@ -75,7 +75,7 @@ function heatCard(study, keep, again) {
     const c = at.get(`${d}\n${t}`);
     if (!c) return h("td");
     const button = h("button", { type: "button", title: `${d} on ${t}: ${c.reward === null ? "no reward" : c.reward.toFixed(3)}, ${dollars(c.usd)}, ${plural(c.runs.length, "run")}`, onclick: () => ((keep.task = t), (keep.design = d), again()) }, c.reward === null ? "·" : c.reward.toFixed(2).replace(/^0/, ""));
-    if (c.reward !== null) button.style.setProperty("background", `color-mix(in srgb, var(--report) ${Math.round(6 + 70 * c.reward)}%, var(--panel))`);
+    if (c.reward !== null) button.style.setProperty("background", `color-mix(in srgb, var(--report) ${Math.round(4 + 44 * c.reward)}%, var(--panel))`);
     return h("td", {}, button);
   };
   const head = h("tr", {}, h("th"), study.tasks.map((t) => h("th", { cls: "rot", scope: "col", title: t }, h("span", {}, oneLine(t, 24)))));

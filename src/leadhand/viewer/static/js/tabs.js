@@ -36,8 +36,9 @@ export async function reports(run, chosen) {
   await Promise.all([show(0, pick[0]), show(1, pick[1])]);
   if (chosen) show(0, Math.max(0, all.findIndex((r) => r.id === chosen)));
   const two = (i, j) => (show(0, i), show(1, j));
-  return h("div", { cls: "pad" }, all.length > 1 && all.length <= 40 ? matrix(all, at, two) : null, said,
-    h("div", { cls: "pair" }, choices.map((choice, i) => h("div", {}, h("p", {}, choice), panes[i]))));
+  return h("div", { cls: "pad" }, said,
+    h("div", { cls: "pair reports" }, choices.map((choice, i) => h("div", {}, h("p", {}, choice), panes[i]))),
+    all.length > 1 && all.length <= 40 ? matrix(all, at, two) : null);
 }
 
 function matrix(all, at, two) {
@@ -45,10 +46,10 @@ function matrix(all, at, two) {
     const value = at(i, j);
     if (value === null || j >= i) return h("td");
     const button = h("button", { type: "button", title: `${all[i].id} and ${all[j].id}: ${value.toFixed(2)}`, onclick: () => two(j, i) }, value.toFixed(2).slice(1));
-    button.style.setProperty("background", `color-mix(in srgb, var(--report) ${Math.round(8 + 72 * value)}%, var(--panel))`);
+    button.style.setProperty("background", `color-mix(in srgb, var(--report) ${Math.round(4 + 42 * value)}%, var(--panel))`);
     return h("td", {}, button);
   };
-  return h("section", {}, h("h2", {}, "How much reports say the same"), h("div", { cls: "scroll" }, h("table", { cls: "matrix" },
+  return h("section", {}, h("h2", {}, "How much reports say the same"), h("p", { cls: "muted" }, "Click a pair to read it above."), h("div", { cls: "scroll" }, h("table", { cls: "matrix" },
     h("tr", {}, h("th"), all.slice(0, -1).map((r) => h("th", {}, r.id))),
     all.slice(1).map((r, k) => h("tr", {}, h("th", {}, r.id), all.slice(0, -1).map((_, j) => cell(k + 1, j)))))));
 }

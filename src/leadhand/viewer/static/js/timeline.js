@@ -226,7 +226,7 @@ export class Timeline {
 
   #kind(seq, end) {
     const kind = this.model.kindOf(seq);
-    if (kind === "attempt_started" && this.model.kindOf(end) === "attempt_failed") return "failed";
+    if (kind === "attempt_started" && ["attempt_failed", "agent_ended"].includes(this.model.kindOf(end))) return "failed";
     return SPAN[kind] || "tool";
   }
   // Where spans are too short to be told apart, a pixel shows how its time was shared out.
