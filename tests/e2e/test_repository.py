@@ -176,3 +176,16 @@ def test_two_states_of_a_repository_are_two_tasks(leadhand: Leadhand, repo: Path
     assert digest() == first
     repo.joinpath("kept.txt").write_text("changed\n")
     assert digest() != first
+
+
+def test_runs_that_lie_in_the_repository_are_no_part_of_it(leadhand: Leadhand, repo: Path, server: str) -> None:
+    def digest(*more: str) -> str:
+        asked = ("run", "Do it.", "--repo", ".", "--solo", "--lead", "openai-chat/fake", "--price", PRICE, "--json")
+        place = ("--base-url", server, "--sandbox", "bwrap", "--runs", "runs")
+        return str(leadhand(*asked, *place, *more, cwd=repo).json.get("digest", ""))
+
+    before = digest("--dry-run")
+    digest()
+    assert len(all_runs(repo / "runs")) == 1
+    assert git(repo, "status", "--porcelain") == ""
+    assert digest("--dry-run") == before

@@ -11,7 +11,7 @@ import pytest
 from run_folders import TEAM, CarryOn, Make, cut_after, kinds
 
 from leadhand.core.attempts import Unlimited
-from leadhand.core.errors import LeadhandError
+from leadhand.core.errors import LeadhandError, UsageError
 from leadhand.core.events import (
     AgentEnded,
     AttemptFailed,
@@ -32,6 +32,7 @@ from leadhand.core.events import (
     ToolStarted,
     Warned,
 )
+from leadhand.core.journal import read_journal
 from leadhand.core.ledger import ledger_of
 from leadhand.core.state import state_of
 from leadhand.core.values import FREE, ToolResults
@@ -39,7 +40,6 @@ from leadhand.core.wording import LEFTOVERS
 from leadhand.runs import store
 from leadhand.runs.execution import Execution, Observer
 from leadhand.runs.grading import regrade
-from leadhand.runs.paths import RunPaths
 
 pytestmark = pytest.mark.anyio
 FREE_OF_CHARGE = {TEAM.lead: FREE}
@@ -120,13 +120,9 @@ async def test_a_lost_workspace_ends_it_as_infrastructure_with_everything_closed
     assert not state.running()
     assert not state.ledger.open
     assert all(a.ended is not None and a.ended.fault for a in state.agents.values())
-    assert await carry_on(paths) == entries_again(paths), "there is nothing to carry on"
-
-
-def entries_again(paths: RunPaths) -> list[Entry]:
-    from leadhand.core.journal import read_journal
-
-    return read_journal(paths.journal)
+    assert await carry_on(paths) == read_journal(paths.journal), "there is nothing to carry on"
+    with pytest.raises(UsageError, match="never graded"):
+        await regrade(paths)
 
 
 async def test_once_it_is_collected_neither_sandbox_nor_workspace_is_needed(make: Make, carry_on: CarryOn) -> None:

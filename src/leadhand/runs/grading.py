@@ -66,8 +66,11 @@ async def regrade(paths: RunPaths) -> list[Entry]:
     try:
         entries = journal.open_session(leadhand.__version__)
         journal.subscribe(entries.append)
-        if not any(isinstance(e.event, RunEnded) for e in entries):
+        ended = next((e.event for e in entries if isinstance(e.event, RunEnded)), None)
+        if ended is None:
             raise UsageError(f"run {paths.id} has not ended; `leadhand resume {paths.id}` ends and grades it")
+        if ended.status == "infrastructure":
+            raise UsageError(f"run {paths.id} ended as infrastructure, which is never graded; start a new run")
         await grade(paths, run, journal, entries)
         await anyio.to_thread.run_sync(journal.sync)
         return entries

@@ -30,6 +30,7 @@ def create(root: Path, run: RunFile, name: str = "") -> RunPaths:
     paths = RunPaths(root / (name or new_run_id(run.lock.task.id, run.lock.digest)))
     try:
         paths.folder.mkdir(parents=True)
+        _ignored_by_git(root)
         for folder in (paths.blobs, paths.workspace, paths.scratch):
             folder.mkdir()
         write_run_file(paths.run_json, fill_workspace(paths, run))
@@ -40,6 +41,13 @@ def create(root: Path, run: RunFile, name: str = "") -> RunPaths:
         remove(paths.folder)
         raise
     return paths
+
+
+def _ignored_by_git(root: Path) -> None:
+    """Runs often lie in a repository: they are no part of it, and no later run is given a copy of them."""
+    mark = root / ".gitignore"
+    if not mark.exists():
+        mark.write_text("*\n")
 
 
 def fill_workspace(paths: RunPaths, run: RunFile) -> RunFile:
