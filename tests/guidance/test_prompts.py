@@ -45,6 +45,22 @@ def test_a_solo_agent_reads_nothing_of_a_team(guidance: str) -> None:
         assert not re.search(r"worker|team|delegat|\blead\b", tool.description)
 
 
+def test_candidates_read_what_a_solo_agent_reads() -> None:
+    for guidance in ("minimal", "PIV"):
+        best = made(strategy="best-of-k", selector="oracle", guidance=guidance)
+        assert best == made(solo=True, guidance=guidance)
+    assert specs(Design(lead="m", strategy="best-of-k"), "solo") == specs(Design(lead="m", solo=True), "solo")
+
+
+def test_peers_read_of_no_lead_and_of_no_worker() -> None:
+    peers = made(strategy="peers", guidance="PIV")
+    assert "Nobody leads." in peers.lead
+    assert not re.search(r"worker|delegat|report", peers.lead, re.IGNORECASE)
+    assert peers.worker == peers.role == ""
+    for tool in specs(Design(lead="m", strategy="peers"), "peer"):
+        assert not re.search(r"worker|delegat|\blead\b", tool.description)
+
+
 def test_minimal_says_nothing_of_stages() -> None:
     for prompt in (made(solo=True), made()):
         assert not re.search(r"stage|planning|verification", prompt.lead, re.IGNORECASE)
@@ -102,7 +118,7 @@ def test_texts_are_short() -> None:
 
 def test_every_text_is_used_by_some_design() -> None:
     used = set()
-    for more in ({"guidance": "P"}, {"guidance": "PIV", "messaging": "plus"}):
+    for more in ({"guidance": "P"}, {"guidance": "PIV", "messaging": "plus"}, {"strategy": "peers"}):
         used |= set(made(**more).digests)
     assert used == {p.stem for p in TEXTS.glob("*.md")} | {"harness"}
 

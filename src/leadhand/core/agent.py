@@ -23,11 +23,12 @@ MOST_FAULTS = 3
 
 
 class Outcome(NamedTuple):
-    """What a call gave back. `delivers`: delegations whose reports are in the text."""
+    """What a call gave back. `delivers`: whose reports are in the text; `notes`: how much of the log is read."""
 
     text: str
     is_error: bool = False
     delivers: tuple[str, ...] = ()
+    notes: int = 0
 
 
 class Rejected(Exception):
@@ -55,8 +56,11 @@ class Agent:
         cache_key: str = "",
         deadline: float = float("inf"),
         note: str = "",
+        cwd: str = "",
     ) -> None:
-        """`deadline`: when the agent's time is over. `note`: what it is told once, with the first thing it is told."""
+        """`deadline`: when the agent's time is over. `note`: what it is told once, with the first thing it is told.
+        `cwd`: where its commands start, if not in the workspace.
+        """
         self.h = harness
         self.state = state
         self._tools = tools
@@ -65,6 +69,7 @@ class Agent:
         self._deadline = deadline
         self._span = deadline - anyio.current_time()
         self._note = note
+        self._cwd = cwd
         self._allowed = tuple(t.name for t in state.conversation.root.tools)
 
     async def run(self) -> End:
@@ -245,7 +250,9 @@ class Agent:
         return outcome if isinstance(outcome, Outcome) else self._record(key, await outcome())
 
     def _record(self, key: str, outcome: Outcome) -> Outcome:
-        event = ToolEnded(call=key, text=outcome.text, is_error=outcome.is_error, delivers=outcome.delivers)
+        event = ToolEnded(
+            call=key, text=outcome.text, is_error=outcome.is_error, delivers=outcome.delivers, notes=outcome.notes
+        )
         self.h.record(self.state.name, event)
         return outcome
 
@@ -258,7 +265,9 @@ class Agent:
             raise BadCall("a command cannot hold a NUL byte; write it as \\0 and let printf make it")
         began = anyio.current_time()
         try:
-            result = await self.h.sandbox.exec(arguments.command, agent=self.state.name, timeout_s=timeout)
+            result = await self.h.sandbox.exec(
+                arguments.command, agent=self.state.name, timeout_s=timeout, cwd=self._cwd
+            )
         except RunnerLost:
             # Its agent is told; the sandbox lives on.
             result = ExecResult(exit_code=137, head=b"", seconds=anyio.current_time() - began, ended="runner_lost")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from leadhand.core.errors import UsageError
+from leadhand.core.events import Role
 from leadhand.core.values import Limits, Value
 
 Schedule = Literal["blocking", "push", "notify", "pull"]
 Guidance = Literal["minimal", "P", "I", "V", "PI", "PV", "IV", "PIV"]
+Strategy = Literal["team", "peers", "best-of-k"]
 MOST_WORKERS = 20
 LEAD_SHARE = 0.25
 """The part of a team's budget that workers cannot touch."""
@@ -28,6 +30,8 @@ class Design(Value, frozen=True, kw_only=True):
     """The team's settings. `workers` fixes the size; else `max_workers` caps the unique workers of a dynamic team.
 
     Sizes count workers, never the lead. `budget_usd` None is unlimited and must be asked for; 0 is zero.
+    `strategy`: a team (or a solo agent); `k` equal peers, of which the `collect` one to finish gives the result; or the
+    best of `k` solo candidates, chosen by `selector` (with `selector_command`, which runs in each one's sandbox).
     """
 
     lead: str
@@ -49,12 +53,37 @@ class Design(Value, frozen=True, kw_only=True):
     report_chars: int = 20_000
     merged_chars: int = 60_000
     retries: int = 8
+    strategy: Strategy = "team"
+    k: int = 4
+    collect: Literal["first", "last"] = "first"
+    selector: Literal["tests", "majority", "oracle"] = "tests"
+    selector_command: str = ""
     limits: Limits = Limits()
+
+    @property
+    def has_lead(self) -> bool:
+        """Whether there is a lead, which may have workers."""
+        return self.strategy == "team" and not self.solo
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The agents that are given the task itself, by name."""
+        if self.strategy == "team":
+            return ("solo",) if self.solo else ("lead",)
+        letter = "p" if self.strategy == "peers" else "s"
+        return tuple(f"{letter}{i}" for i in range(1, self.k + 1))
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The parts that agents can have, that of the heads first."""
+        if self.has_lead:
+            return ("lead", "worker")
+        return ("peer",) if self.strategy == "peers" else ("solo",)
 
     @property
     def cap(self) -> int:
         """How many unique workers there can be."""
-        return 0 if self.solo else (self.workers if self.workers is not None else self.max_workers)
+        return 0 if not self.has_lead else (self.workers if self.workers is not None else self.max_workers)
 
     @property
     def worker_kinds(self) -> tuple[Kind, ...]:
@@ -76,7 +105,7 @@ class Design(Value, frozen=True, kw_only=True):
     @property
     def models(self) -> tuple[str, ...]:
         """Every model that the design can call, the lead's first."""
-        names = [self.lead] if self.solo else [self.lead, *(k.model for k in self.worker_kinds)]
+        names = [self.lead, *(k.model for k in self.worker_kinds)] if self.has_lead else [self.lead]
         return tuple(dict.fromkeys(names))
 
 
@@ -87,7 +116,7 @@ def share_of(budget_usd: float, *, worker: bool) -> float:
 
 def check(design: Design) -> None:
     """Raise `UsageError` for a design that cannot run."""
-    for wrong, text in _faults(design):
+    for wrong, text in (*_faults(design), *_faults_of_strategy(design)):
         if wrong:
             raise UsageError(text)
 
@@ -125,4 +154,43 @@ def _faults(d: Design) -> list[tuple[bool, str]]:
             "forked context needs workers with the lead's model and reasoning settings",
         ),
         (d.context == "fork" and d.solo, "forked context needs a team"),
+    ]
+
+
+_ONLY_TEAMS = (
+    *("solo", "worker", "worker_reasoning", "workers", "max_workers", "kinds"),
+    *("schedule", "messaging", "context", "at_finish"),
+)
+_ONLY: dict[str, tuple[Strategy, ...]] = {
+    "k": ("peers", "best-of-k"),
+    "collect": ("peers",),
+    "selector": ("best-of-k",),
+    "selector_command": ("best-of-k",),
+}
+
+
+def _faults_of_strategy(d: Design) -> list[tuple[bool, str]]:
+    """What does not go with the strategy is refused rather than silently without effect."""
+    usual = Design(lead=d.lead)
+    changed = [f for f in d.__struct_fields__ if getattr(d, f) != getattr(usual, f)]
+    teams = [f for f in changed if f in _ONLY_TEAMS and d.strategy != "team"]
+    others = [f for f in changed if f in _ONLY and d.strategy not in _ONLY[f]]
+    chosen_by_command = d.strategy == "best-of-k" and d.selector != "oracle"
+    return [
+        (bool(teams), f"strategy {d.strategy!r} has no lead and no workers: leave {', '.join(teams)} out"),
+        (bool(others), f"strategy {d.strategy!r} knows no {', '.join(others)}: leave it out, or set strategy"),
+        (d.strategy != "team" and not 2 <= d.k <= MOST_WORKERS, f"k must be 2 to {MOST_WORKERS}"),
+        (
+            d.strategy != "team" and d.guidance not in ("minimal", "PIV"),
+            f"guidance {d.guidance!r} needs a lead; strategy {d.strategy!r} takes minimal or PIV",
+        ),
+        (
+            chosen_by_command and not d.selector_command.strip(),
+            f"selector {d.selector!r} needs selector_command: the command that is run in each candidate's sandbox",
+        ),
+        (
+            d.selector == "oracle" and bool(d.selector_command),
+            "selector 'oracle' grades the candidates and runs no command: leave selector_command out",
+        ),
+        ("\0" in d.selector_command, "selector_command cannot hold a NUL byte"),
     ]

@@ -39,7 +39,7 @@ RunEnd = Literal[
     "infrastructure",
 ]
 DelegationEnd = Literal["finished", "partial", "failed", "timed_out", "cancelled", "abandoned"]
-Role = Literal["solo", "lead", "worker"]
+Role = Literal["solo", "lead", "worker", "peer"]
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
@@ -131,8 +131,8 @@ class MessageAdded(Event, frozen=True, kw_only=True, tag="message_added"):
     """The harness added a message to the agent's conversation.
 
     `delivers`: delegations whose report text enters the lead's chain with it; `announces`: those told in one line;
-    `mail`: messages from other agents that enter with it; `assigns`: the delegation whose assignment it is. One event,
-    so that nothing is delivered twice or lost.
+    `mail`: messages from other agents that enter with it; `assigns`: the delegation whose assignment it is; `notes`:
+    how much of the log of notes the agent has been told of. One event, so that nothing is delivered twice or lost.
     """
 
     message: Message
@@ -140,6 +140,7 @@ class MessageAdded(Event, frozen=True, kw_only=True, tag="message_added"):
     announces: tuple[str, ...] = ()
     mail: tuple[str, ...] = ()
     assigns: str = ""
+    notes: int = 0
 
 
 class AgentEnded(Event, frozen=True, kw_only=True, tag="agent_ended"):
@@ -215,13 +216,14 @@ class CommandEnded(Event, frozen=True, kw_only=True, tag="command_ended"):
 class ToolEnded(Event, frozen=True, kw_only=True, tag="tool_ended"):
     """Outcome of every other tool, and of calls that could not be carried out at all.
 
-    `delivers`: delegations whose reports are in `text`.
+    `delivers`: delegations whose reports are in `text`; `notes`: how much of the log of notes has been read with it.
     """
 
     call: str
     text: str
     is_error: bool = False
     delivers: tuple[str, ...] = ()
+    notes: int = 0
 
 
 class CallRejected(Event, frozen=True, kw_only=True, tag="call_rejected"):
@@ -266,6 +268,52 @@ class MailSent(Event, frozen=True, kw_only=True, tag="mail_sent"):
     call: str
 
 
+# --- without a lead --------------------------------------------------------------------------------------------
+
+
+class NoteAdded(Event, frozen=True, kw_only=True, tag="note_added"):
+    """A peer wrote into the shared log: notes are n1, n2, ... in the order of the journal, and none ever changes."""
+
+    note: str
+    text: str
+    call: str
+
+
+class SlotClaimed(Event, frozen=True, kw_only=True, tag="slot_claimed"):
+    """A peer has a slot for itself, as long as it has not ended without finishing."""
+
+    slot: str
+    call: str
+
+
+class CandidateKept(Event, frozen=True, kw_only=True, tag="candidate_kept"):
+    """What a candidate (the entry's agent) has made, as a .tar.gz in `blobs/`."""
+
+    blob: str
+    bytes: int
+
+
+class CandidateGraded(Event, frozen=True, kw_only=True, tag="candidate_graded"):
+    """What the task's grader says of a candidate (the entry's agent): for choosing by oracle, never the run's grade.
+
+    `error` says why there is no grade.
+    """
+
+    grade: Grade | None = None
+    error: str = ""
+
+
+class Selected(Event, frozen=True, kw_only=True, tag="selected"):
+    """Whose work is the run's result, and by what: `first`, `last` (peers); `tests`, `majority`, `oracle` (candidates).
+
+    `scores` are the selector's, by agent; None where it has none. By `oracle` the result is an upper bound.
+    """
+
+    chosen: str
+    selector: str
+    scores: dict[str, float | None] = {}
+
+
 AnyEvent = (
     RunStarted
     | SessionStarted
@@ -291,6 +339,11 @@ AnyEvent = (
     | DelegationStarted
     | DelegationEnded
     | MailSent
+    | NoteAdded
+    | SlotClaimed
+    | CandidateKept
+    | CandidateGraded
+    | Selected
 )
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from leadhand.core import clean
 from leadhand.core.events import CommandEnded, output_bytes
-from leadhand.core.state import Delegation, Mail
+from leadhand.core.state import Delegation, Mail, Note
 
 # Characters that a reader does not see: a forged tag may hide in them.
 _UNSEEN = r"[\s\u00ad\u034f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]*+"
@@ -59,6 +59,16 @@ def messages(mails: list[Mail], each: int, together: int) -> str:
     return "\n\n".join(
         f'<leadhand-message from="{m.sender}">\n{clip(t, n)}\n</leadhand-message>'
         for m, t, n in zip(mails, texts, limits, strict=True)
+    )
+
+
+def notes(found: list[tuple[Note, str]], each: int, together: int) -> str:
+    """Notes of the shared log (each with the path of the file that holds it whole), capped like reports."""
+    texts = [plain(n.text) for n, _ in found]
+    limits = shares([min(each, len(t)) for t in texts], together)
+    return "\n\n".join(
+        f'<leadhand-note id="{n.id}" from="{n.author}">\n{clip(t, limit, path)}\n</leadhand-note>'
+        for (n, path), t, limit in zip(found, texts, limits, strict=True)
     )
 
 

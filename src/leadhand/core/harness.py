@@ -67,7 +67,12 @@ class Harness:
         """Add a message of the harness to an agent's conversation, with what it delivers."""
         message = agent.conversation.link(body)
         event = MessageAdded(
-            message=message, delivers=push.delivers, announces=push.announces, mail=push.mail, assigns=assigns
+            message=message,
+            delivers=push.delivers,
+            announces=push.announces,
+            mail=push.mail,
+            assigns=assigns,
+            notes=push.notes,
         )
         self.record(agent.name, event)
         return message

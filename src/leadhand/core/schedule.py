@@ -17,13 +17,14 @@ class Push(NamedTuple):
     delivers: tuple[str, ...] = ()
     announces: tuple[str, ...] = ()
     mail: tuple[str, ...] = ()
+    notes: int = 0
 
 
 NOTHING = Push()
 
 
 def due(state: State, design: Design, agent: str, already: frozenset[str] = frozenset()) -> Push:
-    """What is pushed to `agent` now: reports or one-line notices by schedule (lead only), and its mail.
+    """What is pushed to `agent` now: reports or one-line notices by schedule (lead only), mail, word of new notes.
 
     `already`: delegations that this turn delivers by another way.
     """
@@ -42,7 +43,18 @@ def due(state: State, design: Design, agent: str, already: frozenset[str] = froz
     inbox = state.inbox(agent)
     if inbox:
         parts.append(framing.messages(inbox, design.report_chars, design.merged_chars))
-    return Push("\n\n".join(parts), delivers, announces, tuple(m.id for m in inbox))
+    notes = news(state, agent)
+    if notes:
+        parts.append(f"[{notes} new {'note' if notes == 1 else 'notes'}: call read_notes]")
+    return Push("\n\n".join(parts), delivers, announces, tuple(m.id for m in inbox), len(state.notes) if notes else 0)
+
+
+def news(state: State, agent: str) -> int:
+    """How many notes of others an agent has neither read nor been told of."""
+    own = state.agents[agent]
+    if own.role != "peer":
+        return 0
+    return sum(note.author != agent for note in state.notes[max(own.told, own.read) :])
 
 
 def notice(delegation: Delegation) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from leadhand.core.chain import Conversation, Message, Root
 from leadhand.core.errors import JournalError
@@ -24,8 +25,11 @@ from leadhand.core.events import (
     Entry,
     MailSent,
     MessageAdded,
+    NoteAdded,
     Role,
     RunEnded,
+    Selected,
+    SlotClaimed,
     ToolEnded,
     ToolStarted,
 )
@@ -38,7 +42,8 @@ class AgentState:
     """One agent as the journal tells it. `steps` counts its own billed replies, over all its delegations.
 
     `briefed_at` is how long the conversation was when the latest assignment entered it; `asked` is the head of the
-    latest prompt that was replied to, and its tokens. `rejected` holds the turn's calls that were refused.
+    latest prompt that was replied to, and its tokens. `rejected` holds the turn's calls that were refused. `told` and
+    `read` are how much of the log of notes the agent has been told of, and has read.
     """
 
     name: str
@@ -56,6 +61,8 @@ class AgentState:
     asked: tuple[str, int] = ("", 0)
     known_tokens: int = 0
     known_size: int = 0
+    told: int = 0
+    read: int = 0
 
     def prompt_bound(self) -> int:
         """An upper bound of the next request's prompt tokens: what is known, plus a token a byte for what is new."""
@@ -95,8 +102,24 @@ class Mail:
     delivered: bool = False
 
 
+class Note(NamedTuple):
+    """An entry of the log that peers share."""
+
+    id: str
+    author: str
+    text: str
+    call: str
+
+
+class Slot(NamedTuple):
+    """Who has claimed a slot, and with which call."""
+
+    owner: str
+    call: str
+
+
 class State:
-    """All that a team needs to go on: agents, delegations, mail, money."""
+    """All that a team needs to go on: agents, delegations, mail, notes, money."""
 
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self.ledger = Ledger(prices)
@@ -106,6 +129,11 @@ class State:
         self.mail: dict[str, Mail] = {}
         self.mail_calls: dict[str, str] = {}
         self._inbox: dict[str, list[Mail]] = {}
+        self.notes: list[Note] = []
+        self.slots: dict[str, Slot] = {}
+        self.ends: list[str] = []
+        """Agents in the order of their latest ends."""
+        self.selected: Selected | None = None
         self.attempts = 0
         self.conventions = ""
         self.run_ended: RunEnded | None = None
@@ -149,6 +177,7 @@ class State:
                 for delegation in e.announces:
                     self.delegations[delegation].announced = True
                 self._read_mail(entry.agent, e.mail)
+                agent.told = max(agent.told, e.notes)
                 if e.assigns:
                     self.delegations[e.assigns].briefed = True
                     agent.briefed_at = len(agent.conversation.messages)
@@ -163,10 +192,12 @@ class State:
                 agent.started.add(e.call)
             case (ToolEnded() | CommandEnded()) as e if agent is not None:
                 agent.results[e.call] = e
+                agent.read = max(agent.read, e.notes if isinstance(e, ToolEnded) else 0)
             case CallRejected() as e if agent is not None:
                 agent.rejected.add(e.call)
             case AgentEnded() as e if agent is not None:
                 agent.ended = e
+                self.ends = [*(name for name in self.ends if name != entry.agent), entry.agent]
             case DelegationStarted() as e:
                 self._delegation_started(e)
             case DelegationEnded() as e:
@@ -177,6 +208,12 @@ class State:
                 self.mail[e.mail] = Mail(id=e.mail, sender=entry.agent, to=e.to, text=e.text)
                 self.mail_calls[e.call] = e.mail
                 self._inbox.setdefault(e.to, []).append(self.mail[e.mail])
+            case NoteAdded() as e:
+                self.notes.append(Note(e.note, entry.agent, e.text, e.call))
+            case SlotClaimed() as e:
+                self.slots[e.slot] = Slot(entry.agent, e.call)
+            case Selected() as e:
+                self.selected = e
             case RunEnded() as e:
                 self.run_ended = e
 

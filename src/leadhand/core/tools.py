@@ -55,7 +55,31 @@ class SendMessage(Value, frozen=True, kw_only=True):
     text: str
 
 
-Arguments = Bash | Finish | Delegate | Wait | ReadReport | ListWorkers | CancelWorker | SendMessage
+class WriteNote(Value, frozen=True, kw_only=True):
+    text: str
+
+
+class ReadNotes(Value, frozen=True, kw_only=True):
+    all: bool = False
+
+
+class Claim(Value, frozen=True, kw_only=True):
+    slot: str
+
+
+Arguments = (
+    Bash
+    | Finish
+    | Delegate
+    | Wait
+    | ReadReport
+    | ListWorkers
+    | CancelWorker
+    | SendMessage
+    | WriteNote
+    | ReadNotes
+    | Claim
+)
 
 ARGUMENTS: dict[str, type[Arguments]] = {
     "bash": Bash,
@@ -66,6 +90,9 @@ ARGUMENTS: dict[str, type[Arguments]] = {
     "list_workers": ListWorkers,
     "cancel_worker": CancelWorker,
     "send_message": SendMessage,
+    "write_note": WriteNote,
+    "read_notes": ReadNotes,
+    "claim": Claim,
 }
 
 LEAD_ONLY = frozenset({"delegate_agent", "wait", "read_report", "list_workers", "cancel_worker"})
@@ -98,6 +125,8 @@ def names(design: Design, role: Role) -> tuple[str, ...]:
             return ("bash", "finish")
         case "worker":
             return ("bash", *mail, "finish")
+        case "peer":
+            return ("bash", "write_note", "read_notes", "claim", "finish")
         case "lead":
             return ("bash", "delegate_agent", *EXTRA[design.schedule], *mail, "finish")
 
@@ -190,6 +219,26 @@ def _spec(name: str, design: Design) -> ToolSpec:
                 parameters=_object(
                     ("to", "text"), to=_text("lead, or a worker's id such as w1."), text=_text("The message.")
                 ),
+            )
+        case "write_note":
+            return ToolSpec(
+                name=name,
+                description="Add a note to the log that all of you share. It cannot be changed or taken back.",
+                parameters=_object(("text",), text=_text("What the others should know, with how you know it.")),
+            )
+        case "read_notes":
+            whole = {"type": "boolean", "description": "The whole log, not only what you have not read."}
+            return ToolSpec(
+                name=name,
+                description="Read the notes of the others that you have not read yet, and who has claimed what.",
+                parameters=_object((), all=whole),
+            )
+        case "claim":
+            return ToolSpec(
+                name=name,
+                description="Claim a piece of work, so that no other does the same. Only one of you can have it; "
+                "if it is taken, you are told by whom.",
+                parameters=_object(("slot",), slot=_text("Its name in a few words, such as: date parsing.")),
             )
     raise KeyError(name)
 

@@ -15,10 +15,12 @@ _STAGES = {"P": "plan", "I": "implement", "V": "verify"}
 
 
 def parts(design: Design) -> tuple[str, ...]:
-    """Names of the texts that make the system prompt of the lead (or of the solo agent)."""
+    """Names of the texts that make the system prompt of the lead (or of a solo agent, or of a peer)."""
     stages = () if design.guidance == "minimal" else tuple(design.guidance)
     wording_of = ("stages", "plan", "implement", "verify") if stages else ()
-    if design.solo:
+    if design.strategy == "peers":
+        return ("common", "peer", *wording_of)
+    if not design.has_lead:
         return ("common", *wording_of)
     delegated = tuple(f"delegate_{s}" for s in stages)
     keep = ("keep",) if 0 < len(stages) < len(_STAGES) else ()
@@ -32,7 +34,7 @@ def worker_parts(design: Design) -> tuple[str, ...]:
 
 def prompts(design: Design, task: str, workspace: str, folder: Path = TEXTS) -> Prompts:
     """The wording of a run. `folder` may hold a user's own texts under the same names; missing ones are ours."""
-    lead, worker = parts(design), () if design.solo else worker_parts(design)
+    lead, worker = parts(design), worker_parts(design) if design.has_lead else ()
     used = {name: _read(folder, name) for name in dict.fromkeys((*lead, *worker, "assignment"))}
 
     def joined(names: tuple[str, ...]) -> str:

@@ -95,7 +95,8 @@ class Preview(NamedTuple):
 def preview(run: RunFile) -> list[Preview]:
     """The exact prompts and tools of each agent, with the paths of a closed sandbox filled in."""
     design = run.lock.design
-    prompts = filled(run.lock.prompts, "/workspace", run.lock.task.reference)
+    home = f"/scratch/peers/{design.heads[0]}" if design.strategy == "peers" else "/workspace"
+    prompts = filled(run.lock.prompts, home, run.lock.task.reference)
     settings = {"max_output_tokens": design.max_output_tokens}
 
     def agent(name: str, role: Role, model: str, reasoning: str, first: str) -> Preview:
@@ -105,12 +106,14 @@ def preview(run: RunFile) -> list[Preview]:
         )
         return Preview(name, model, root, first)
 
-    if design.solo:
-        return [agent("solo", "solo", design.lead, design.lead_reasoning, prompts.task)]
+    if not design.has_lead:
+        heads, role = design.heads, design.roles[0]
+        name = heads[0] if len(heads) == 1 else f"{heads[0]} (and likewise to {heads[-1]})"
+        return [agent(name, role, design.lead, design.lead_reasoning, prompts.task)]
     shown = [agent("lead", "lead", design.lead, design.lead_reasoning, prompts.task)]
     given = Delegation(id="d1", worker="w1", call="", assignment="<the lead's assignment>", resumed=False)
     # A forked worker goes on in the lead's own conversation.
-    role: Role = "lead" if design.context == "fork" else "worker"
+    role = "lead" if design.context == "fork" else "worker"
     for kind in design.worker_kinds:
         name = f"worker of kind {kind.name}" if kind.name else "worker"
         shown.append(agent(name, role, kind.model, kind.reasoning, briefing(prompts, design, kind.name, given)))

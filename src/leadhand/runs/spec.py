@@ -17,6 +17,7 @@ from leadhand.core.tools import specs
 from leadhand.core.values import Price, Task, Value
 
 FORMAT = 1
+OF_OTHER_STRATEGIES = ("strategy", "k", "collect", "selector", "selector_command")
 
 
 class Repository(Value, frozen=True, kw_only=True):
@@ -77,13 +78,15 @@ def identity(design: Design, task: Task, prompts: Prompts, sandbox: str, network
 
     Never prices, our version, host or concurrency: those are in the lock.
     """
-    roles = ("solo",) if design.solo else ("lead", "worker")
+    plain = spelled_out(design)
+    if design.strategy == "team":  # what only other strategies have is no setting of a team
+        plain = {key: value for key, value in plain.items() if key not in OF_OTHER_STRATEGIES}
     settings = {
-        "design": design,
+        "design": plain,
         "task": task.digest or digest(canonical(task)),
         "grader": task.grader_digest,
         "prompts": prompts,
-        "tools": [specs(design, role) for role in roles],  # type: ignore[arg-type]
+        "tools": [specs(design, role) for role in design.roles],
         "sandbox": [sandbox, task.image, network, setup],
         "repeat": repeat,
     }

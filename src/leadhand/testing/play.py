@@ -14,6 +14,7 @@ from leadhand.core.design import Design, check
 from leadhand.core.events import Entry, RunStarted
 from leadhand.core.harness import End, Harness, Prompts
 from leadhand.core.journal import Journal, read_journal
+from leadhand.core.peers import Peers
 from leadhand.core.ports import Limiter, Model, Sandbox
 from leadhand.core.state import State
 from leadhand.core.team import Team
@@ -77,13 +78,14 @@ async def play(
         )
         if not any(isinstance(e.event, RunStarted) for e in recorded):
             journal.append("", RunStarted(digest="test", version="test"))
-        end = await _run(Team(harness, restarted=restarted), stop_after_s)
+        strategy = Peers if design.strategy == "peers" else Team
+        end = await _run(strategy(harness, restarted=restarted), stop_after_s)
     finally:
         journal.close()
     return Played(end, read_journal(path), state, model)
 
 
-async def _run(team: Team, stop_after_s: float | None) -> End:
+async def _run(team: Team | Peers, stop_after_s: float | None) -> End:
     if stop_after_s == 0:
         team.stop()
     if not stop_after_s:
