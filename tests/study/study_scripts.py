@@ -19,7 +19,7 @@ def number(seen: Seen) -> int:
 
 def lead(seen: Seen) -> Step:
     if seen.turn == 0:
-        slow = 30.0 if "Be slow." in seen.text else 0.0
+        slow = 60.0 if "Be slow." in seen.text else 0.0
         return do(call("delegate_agent", assignment=f"Say the number {number(seen)} again."), delay_s=slow)
     if not reports(seen):
         return do(bash("sleep 0.02"))

@@ -58,33 +58,34 @@ class RayEngine:
         await anyio.to_thread.run_sync(_make, paths, job)
         token = secrets.token_hex(8)
         await self._home.open.remote(token, str(paths.folder))
+        lost = fault = ""
         async with anyio.create_task_group() as group:
             group.start_soon(_tell, paths.journal, job.watch)
             try:
-                lost = await self._on_a_node(job, token)
+                lost, fault = await self._on_a_node(job, token)
             finally:
                 with anyio.CancelScope(shield=True):
                     await self._home.close.remote(token)
             if lost:
-                await self._close(paths, lost)
+                # There is no workspace here, so what came home of the run ends as `infrastructure`.
+                await Execution(paths, self._keys, limiter=Unlimited()).finish()
             group.cancel_scope.cancel()
+        if fault:
+            raise LeadhandError(fault)
         return await anyio.to_thread.run_sync(read_outcome, paths)
 
-    async def _on_a_node(self, job: Job, token: str) -> str:
-        """Run the task; "" or how the node was lost. Raises `LeadhandError` where the run itself could not go on."""
+    async def _on_a_node(self, job: Job, token: str) -> tuple[str, str]:
+        """Run the task: (how the node was lost, why the run itself could not go on), both "" where all is well."""
         work = Work(token, job.folder.name, msgspec.json.encode(job.file), _needed(self._keys))
         reference = self._task.remote(work, self._task_files(job), self._home)
         try:
-            fault = await reference
+            return "", await reference
         except self._ray.exceptions.RayError as error:
-            return str(error).strip().splitlines()[0]
+            return str(error).strip().splitlines()[0], ""
         except BaseException:
             with anyio.move_on_after(PATIENCE_S, shield=True):
                 await anyio.to_thread.run_sync(_cancel, self._ray, reference)
             raise
-        if fault:
-            raise LeadhandError(fault)
-        return ""
 
     def _task_files(self, job: Job) -> Any:
         """The task's files in the cluster's store, put there once."""
@@ -100,10 +101,6 @@ class RayEngine:
             await Execution(paths, self._keys, limiter=Unlimited()).finish()
             return await anyio.to_thread.run_sync(read_outcome, paths)
         return lost(await anyio.to_thread.run_sync(read_outcome, paths))
-
-    async def _close(self, paths: RunPaths, why: str) -> None:
-        """End what came home of a run whose node is lost: there is no workspace, so it ends as `infrastructure`."""
-        await Execution(paths, self._keys, limiter=Unlimited()).finish()
 
     async def aclose(self) -> None:
         """Shut down a cluster of our own, leave any other."""
@@ -121,6 +118,8 @@ def _on_node(work: Work, packed: bytes, home: Any) -> str:
         carry_out(work, packed, call)
     except LeadhandError as error:
         return str(error)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
     return ""
 
 

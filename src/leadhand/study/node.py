@@ -19,7 +19,6 @@ import msgspec
 from leadhand import models
 from leadhand.core.events import Entry
 from leadhand.core.ports import Model, Reply, Request
-from leadhand.core.signal import Signal
 from leadhand.runs import store
 from leadhand.runs.execution import Execution, Ports
 from leadhand.runs.paths import RunPaths
@@ -50,13 +49,11 @@ class Sender:
         self._token = token
         self._home = home
         self._sent = 0
-        self._written = 0
+        self._seen = self._shown = 0
         self._sending = anyio.Lock()
-        self._new = Signal()
 
     def see(self, entry: Entry) -> None:
-        self._written += 1
-        self._new.notify()
+        self._seen += 1
 
     async def flush(self) -> None:
         """Return when everything that was written before the call is home."""
@@ -68,13 +65,12 @@ class Sender:
                 self._sent = await self._home("append", self._token, "journal.jsonl", self._sent, data)
 
     async def run(self) -> None:
-        """Send now and then, for whoever looks."""
-        seen = 0
+        """Send now and then, for whoever looks. That the loop wakes up also lets a cancelled task hear of it."""
         while True:
-            await self._new.until(lambda seen=seen: self._written > seen)  # type: ignore[misc]
-            seen = self._written
             await anyio.sleep(SENT_S)
-            await self.flush()
+            if self._seen != self._shown:
+                self._shown = self._seen
+                await self.flush()
 
     async def blobs(self, files: Sequence[Path]) -> None:
         for path in files:
@@ -139,12 +135,17 @@ async def _carry_out(work: Work, packed: bytes, home: Call, scratch: Path) -> No
         return SentFirst(models.open_model(name, **options), sender)
 
     execution = Execution(paths, work.keys, observers=(sender.see,), limiter=limiter, ports=Ports(open_model=opened))
+    fault: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(sender.run)
         try:
             await execution.finish()
+        except Exception as error:
+            fault = error  # raised below as it is, and not as one of a group
         finally:
             group.cancel_scope.cancel()
             with anyio.move_on_after(20, shield=True):
                 await sender.blobs(sorted(paths.blobs.iterdir()))
                 await sender.flush()
+    if fault is not None:
+        raise fault

@@ -34,7 +34,7 @@ class Bench(Protocol):
     def job(self, name: str, watch: Callable[[Entry], None], *, slow: bool = False, broken: bool = False) -> Any:
         """A job whose task can be done in a few seconds and earns a reward of 1. The same name is the same folder.
 
-        `slow`: its model takes half a minute for each answer. `broken`: no such model can be opened.
+        `slow`: its model takes a minute for each answer. `broken`: no such model can be opened.
         """
         ...
 
@@ -84,15 +84,21 @@ async def what_is_done_is_not_done_again(setup: Setup) -> None:
 
 
 async def jobs_run_at_once(setup: Setup) -> None:
-    """As many as there are slots: each has begun before any has ended."""
+    """As many as there are slots: each waits for its first answer while the other does."""
     async with setup() as bench:
         assert bench.engine.slots >= 2
-        jobs = [bench.job(f"at-once-{i}", ignore) for i in range(2)]
+        asked = [anyio.Event(), anyio.Event()]
+
+        def watch(which: anyio.Event) -> Callable[[Entry], None]:
+            return lambda entry: which.set() if isinstance(entry.event, AttemptStarted) else None
+
         async with anyio.create_task_group() as group:
-            for job in jobs:
-                group.start_soon(bench.engine.submit, job)
-        spans = [read_journal(job.folder / "journal.jsonl") for job in jobs]
-        assert max(entries[0].at for entries in spans) < min(entries[-1].at for entries in spans)
+            for i, event in enumerate(asked):
+                group.start_soon(bench.engine.submit, bench.job(f"at-once-{i}", watch(event), slow=True))
+            with anyio.fail_after(60):
+                for event in asked:
+                    await event.wait()
+            group.cancel_scope.cancel()
 
 
 async def a_cancelled_job_tells_what_may_be_billed(setup: Setup) -> None:
