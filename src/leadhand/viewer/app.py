@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -140,10 +141,19 @@ def _problem(error: Exception) -> Response:
 async def _static(request: Request) -> Response:
     """A file of the package. Names are looked up, never joined to a path that a request chose freely."""
     name = request.path_params["path"] or "index.html"
-    found = {**assets(), **{f"js/{k}": v for k, v in modules().items()}}.get(name)
+    found = served().get(name)
     if found is None:
         return Response("not found", 404, media_type="text/plain")
     return Response(found, media_type=TYPES[name[name.rindex(".") :]])
+
+
+@cache
+def served() -> dict[str, bytes]:
+    """Every file that the server gives out. The page names its modules beforehand, so that they come all at once."""
+    preload = "\n".join(f'<link rel="modulepreload" href="js/{name}">' for name in sorted(modules()))
+    found = {**assets(), **{f"js/{name}": data for name, data in modules().items()}}
+    found["index.html"] = found["index.html"].replace(b"<!--policy-->", preload.encode())
+    return found
 
 
 def assets() -> dict[str, bytes]:

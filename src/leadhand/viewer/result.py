@@ -99,14 +99,19 @@ def _diff(name: str, before: bytes | None, after: bytes | None, size: int) -> Fi
         return FileDiff(path=name, status=status, note=f"binary, {size} bytes")
     if len(old) > MOST_BYTES or len(new) > MOST_BYTES:
         return FileDiff(path=name, status=status, note=f"too large to show: {size} bytes")
-    a = old.decode("utf-8", "replace").splitlines()
-    b = new.decode("utf-8", "replace").splitlines()
+    a = _lines(old.decode("utf-8", "replace"))
+    b = _lines(new.decode("utf-8", "replace"))
     if not a or not b:
         lines = [*(f"-{x}" for x in a), *(f"+{x}" for x in b)]
     else:
         lines = list(difflib.unified_diff(a, b, lineterm="", n=3))[2:]
     added, removed = sum(x.startswith("+") for x in lines), sum(x.startswith("-") for x in lines)
     return FileDiff(path=name, status=status, text="\n".join(lines), added=added, removed=removed)
+
+
+def _lines(text: str) -> list[str]:
+    """By newline alone: what else `splitlines` takes for one may stand in a line of a file."""
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _of_patch(text: str) -> Result:
@@ -117,7 +122,7 @@ def _of_patch(text: str) -> Result:
         name = stream.readline().strip().partition(" b/")[2] or "?"
         body = part[part.find("\n@@") + 1 :] if "\n@@" in part else ""
         status = "added" if "\nnew file" in part else "removed" if "\ndeleted file" in part else "changed"
-        lines = body.splitlines()
+        lines = _lines(body)
         added, removed = sum(x.startswith("+") for x in lines), sum(x.startswith("-") for x in lines)
         note = "" if body else "no text to show"
         files.append(FileDiff(path=name, status=status, text=body, note=note, added=added, removed=removed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ def bind(folder: Path, port: int = 0) -> Viewer:
 def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
     """Serve until interrupted. `ready` is given the address once the port is bound."""
     viewer = bind(folder, port)
+    # While a long journal is read, a request should not have to wait long for the interpreter.
+    sys.setswitchinterval(0.001)
     ready(viewer.address)
     viewer.run()
 

@@ -57,7 +57,7 @@ async function reply(run, seq, event) {
   const { model } = run;
   const body = event.message.body;
   const start = model.startOf.data[seq];
-  const spend = model.spends.find(([at]) => at === seq);
+  const spend = model.spend(seq);
   const length = start >= 0 ? (model.t.data[seq] - model.t.data[start]) / 1000 : null;
   return [
     meta([["took", length === null ? null : seconds(length)], ["ended", body.stop || "end"], ["request", event.request_id]]),
@@ -120,8 +120,9 @@ async function tool(run, seq, event) {
   const { model, api } = run;
   const end = model.endOf.data[seq];
   const of = model.of.data[seq];
-  const made = of >= 0 ? (await api.event(of)).event.message.body.calls?.[Number(event.call.split(".").pop())] : null;
-  const outcome = end >= 0 ? (await api.event(end)).event : null;
+  const [said, came] = await Promise.all([of >= 0 ? api.event(of) : null, end >= 0 ? api.event(end) : null]);
+  const made = said?.event.message.body.calls?.[Number(event.call.split(".").pop())];
+  const outcome = came?.event ?? null;
   const written = model.writes.filter(([at]) => at === seq).map(([, , path]) => model.paths[path]);
   const command = outcome?.kind === "command_ended";
   return [

@@ -87,24 +87,11 @@ export class EventList {
       return h("span", { cls: `after${bad ? " bad" : ""}` }, said);
     }
     if (kind === "attempt_replied") {
-      const spend = this.#spend(seq);
+      const spend = model.spend(seq);
       return spend && h("span", { cls: "after" }, `${tokens(spend[2])} tokens${spend[1] ? ` · ${dollars(spend[1] / 1e6)}` : ""}`);
     }
     if (length !== null) return h("span", { cls: `after${bad ? " bad" : ""}` }, seconds(length / 1000));
     return bad ? h("span", { cls: "after bad" }, "▲") : null;
-  }
-
-  #spend(seq) {
-    const { spends } = this.model;
-    let low = 0;
-    let high = spends.length - 1;
-    while (low <= high) {
-      const middle = (low + high) >> 1;
-      if (spends[middle][0] === seq) return spends[middle];
-      if (spends[middle][0] < seq) low = middle + 1;
-      else high = middle - 1;
-    }
-    return null;
   }
 
   place(seq) {

@@ -156,6 +156,19 @@ export class RunModel {
     return found.subarray(0, n);
   }
 
+  // What an attempt's outcome cost: [event, millionths of a dollar, tokens], or null.
+  spend(seq) {
+    let low = 0;
+    let high = this.spends.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      if (this.spends[middle][0] === seq) return this.spends[middle];
+      if (this.spends[middle][0] < seq) low = middle + 1;
+      else high = middle - 1;
+    }
+    return null;
+  }
+
   // The conversation that ends in event `seq`: the joining event of its root first, then its messages in order.
   chain(seq) {
     const found = [];

@@ -1,0 +1,167 @@
+"""How long a long run takes to look at: 17 agents, 100,000 events, about 100 MB of journal, in a headless Chromium.
+
+The server is a process of its own, started cold; times are what the page itself sees (`performance.now`).
+
+    python -m benchmarks.viewer [--events 100000] [--output 2200] [--rounds 40]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SERVE = "import sys; from pathlib import Path; from leadhand.viewer.serve import serve\n"
+SERVE += "serve(Path(sys.argv[1]), 0, lambda address: print(address, flush=True))"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
+
+# What a reader does, timed in the page until it is drawn: milliseconds.
+CLICK = """async (seq) => {
+  const began = performance.now();
+  location.hash = location.hash.split("?")[0] + "?tab=events&e=" + seq;
+  const content = document.querySelector("aside .content");
+  do await new Promise(requestAnimationFrame);
+  while (!content.querySelector("details") || !document.querySelector("aside h2").textContent.endsWith(` ${seq}`));
+  return performance.now() - began;
+}"""
+SCROLL = """async (part) => {
+  const list = document.querySelector(".list");
+  const began = performance.now();
+  list.scrollTop = part * list.scrollHeight;
+  do await new Promise(requestAnimationFrame);
+  while ([...document.querySelectorAll(".row .text")].some((node) => node.textContent === "…"));
+  return performance.now() - began;
+}"""
+FRAME = """async (part) => {
+  const list = document.querySelector(".list");
+  const began = performance.now();
+  list.scrollTop += 200;
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  return performance.now() - began;
+}"""
+ZOOM = """async (key) => {
+  const began = performance.now();
+  document.querySelector(".plot").dispatchEvent(new KeyboardEvent("keydown", { key }));
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  return performance.now() - began;
+}"""
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=100_000)
+    parser.add_argument("--output", type=int, default=2200, help="bytes of a typical command's output")
+    parser.add_argument("--rounds", type=int, default=40)
+    options = parser.parse_args(arguments)
+    sys.path.insert(0, str(ROOT / "tests" / "viewer"))
+    from viewer_runs import team_run
+
+    with tempfile.TemporaryDirectory() as folder:
+        run = team_run(Path(folder) / "run", workers=16, events=options.events, output=options.output)
+        size = (run / "journal.jsonl").stat().st_size
+        print(f"{options.events:,} events, 17 agents, {size / 1e6:.0f} MB; load {load()}")
+        fold(run)
+        in_browser(run, options.events, options.rounds)
+
+
+def fold(run: Path) -> None:
+    from leadhand.viewer.index import open_run
+    from leadhand.viewer.search import search
+
+    began = time.process_time()
+    index = open_run(run)
+    print(f"read and folded      {time.process_time() - began:6.2f} s of CPU")
+    began = time.process_time()
+    search(index, "nothing of this kind")
+    print(f"search, nothing found{time.process_time() - began:6.2f} s of CPU")
+
+
+def in_browser(run: Path, events: int, rounds: int) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with (
+        subprocess.Popen([sys.executable, "-c", SERVE, str(run)], stdout=subprocess.PIPE, text=True) as server,
+        sync_playwright() as playwright,
+    ):
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 860})
+        opened(page, address)
+        page.reload()
+        page.wait_for_selector('html[data-reading="1"]', state="attached")
+        print(f"again, server warm   {page.evaluate('performance.now()'):6.0f} ms to the whole run")
+        looked(page, events, rounds)
+        remembered(page, server.pid)
+        browser.close()
+        server.terminate()
+
+
+def opened(page: Any, address: str) -> None:
+    """A cold server and an empty browser: what a person waits for."""
+    page.goto(address)
+    page.wait_for_selector('html[data-count]:not([data-count="0"])', state="attached")
+    drawn = page.evaluate("performance.now()")
+    page.wait_for_selector('html[data-reading="1"]', state="attached", timeout=120_000)
+    whole = page.evaluate("performance.now()")
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    print(f"first paint          {paint:6.0f} ms\nfirst lanes drawn    {drawn:6.0f} ms")
+    print(f"whole run drawn      {whole:6.0f} ms")
+
+
+def looked(page: Any, events: int, rounds: int) -> None:
+    random = Random(1)
+    page.get_by_role("tab", name="Events").click()
+    page.locator(".row").first.wait_for()
+    told("a click on an event  ", [page.evaluate(CLICK, random.randrange(events - 100)) for _ in range(rounds)])
+    told("a jump in the list   ", [page.evaluate(SCROLL, random.random()) for _ in range(rounds)])
+    told("a turn of the wheel  ", [page.evaluate(FRAME, 0) for _ in range(rounds)])
+    told("a zoom of the lanes  ", [page.evaluate(ZOOM, random.choice("++-0")) for _ in range(rounds)])
+
+
+def told(what: str, times: list[float]) -> None:
+    times.sort()
+    print(f"{what}{statistics.median(times):6.0f} ms, at worst {times[-1]:.0f} ms")
+
+
+def remembered(page: Any, server: int) -> None:
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    session.send("Performance.enable")
+    metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
+    print(f"heap of the page     {metrics['JSHeapUsedSize'] / 1e6:6.0f} MB; its process {renderers():.0f} MB")
+    print(f"memory of the server {resident(server):6.0f} MB; load {load()}")
+
+
+def renderers() -> float:
+    """Resident megabytes of the largest page process below us."""
+    found = [0.0]
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if b"--type=renderer" in entry.read_bytes():
+                found.append(resident(int(entry.parent.name)))
+        except OSError:
+            continue
+    return max(found)
+
+
+def resident(process: int) -> float:
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096 / 1e6
+
+
+def load() -> str:
+    return Path("/proc/loadavg").read_text().split()[0]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
