@@ -89,7 +89,8 @@ async def leadhand_fresh(url: str, turns: int, agents: int) -> AsyncIterator[Cal
 
     async def call(agent: int) -> object:
         again = Conversation.__new__(Conversation)  # without hashing the history again: that is not the adapter's
-        again.root, again.root_id, again.messages, again.size = talk.root, talk.root_id, talk.messages, talk.size
+        for name in set(Conversation.__slots__) - {"__weakref__"}:
+            setattr(again, name, getattr(talk, name))
         return await model.complete(Request(model="m", agent="lead", conversation=again))
 
     yield call
