@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from leadhand.core.design import Design
 from leadhand.core.values import Value
 
@@ -93,8 +95,6 @@ def _model(name: str, reasoning: str) -> str:
 
 
 def _labelled(f: Factors) -> Factors:
-    import msgspec
-
     parts = [f.models]
     if f.solo:
         parts.append(f"solo {f.guidance}")
@@ -103,7 +103,7 @@ def _labelled(f: Factors) -> Factors:
         parts += [f.schedule] if f.schedule != "push" else []
         parts += [f"messages {f.messaging}"] if f.messaging != "off" else []
         parts += [f.context] if f.context != "brief" else []
-    return msgspec.structs.replace(f, label=", ".join(parts))
+    return msgspec.structs.replace(f, label=" · ".join(parts))
 
 
 def base_of(design: Factors, all_designs: Mapping[str, Factors]) -> Factors | None:

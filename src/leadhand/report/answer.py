@@ -18,7 +18,7 @@ def answer(e: Evidence) -> str:
     frontier = [s for s in known if s.on_frontier]
     if frontier:
         frontier.sort(key=lambda s: mean_of(s.cost) or 0.0)
-        names = ", ".join(f"{s.design} ({100 * (s.frontier or 0):.0f} %)" for s in frontier)
+        names = "; ".join(f"{s.design} ({100 * (s.frontier or 0):.0f} %)" for s in frontier)
         parts.append(f"From cheap to dear, nobody beats these by their means: {names}; in brackets, how sure that is.")
     parts.append(_sight(e))
     return " ".join(p for p in parts if p)
@@ -29,7 +29,7 @@ def _best(e: Evidence, design: str) -> str:
     assert s.reward is not None
     cost = f" for ${s.cost.value:.2f} a task" if s.cost is not None else ""
     spread = f" ± {s.reward.half:.3f}" if s.reward.low is not None else ""
-    return f"The highest mean reward is {design}'s: {s.reward.value:.3f}{spread}{cost}."
+    return f"The highest mean reward is that of {design}: {s.reward.value:.3f}{spread}{cost}."
 
 
 def _rivals(e: Evidence, best: str) -> str:
@@ -44,7 +44,7 @@ def _rivals(e: Evidence, best: str) -> str:
     cheap = ""
     if cheapest and cheapest != best:
         cheap = f"; the cheapest of these is {cheapest} at ${mean_of(e.summaries[cheapest].cost):.2f} a task"
-    few = ", ".join(alike[:3]) + (f" and {len(alike) - 3} more" if len(alike) > 3 else "")
+    few = "; ".join(alike[:3]) + (f"; and {len(alike) - 3} more" if len(alike) > 3 else "")
     return f"Not shown to be worse (paired over tasks, Holm, 5 %): {few}{cheap}."
 
 

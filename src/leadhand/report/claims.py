@@ -14,6 +14,7 @@ from leadhand.analysis.stats.hypotheses import non_inferior
 from leadhand.analysis.stats.intervals import Estimate, Floats, paired
 from leadhand.core.values import Value
 from leadhand.report.evidence import Evidence, plain
+from leadhand.report.table import shown
 
 Verdict = Literal["supported", "refuted", "undecided", "not tested"]
 MARGIN = 0.014
@@ -64,8 +65,8 @@ def _aligned(e: Evidence, *designs: Factors) -> tuple[list[Floats], list[Floats]
 
 def _points(x: Estimate) -> str:
     if x.low is None or x.high is None:
-        return f"{100 * x.value:+.1f} points (one task)"
-    return f"{100 * x.value:+.1f} points ({100 * x.low:+.1f} to {100 * x.high:+.1f})"
+        return f"{shown(x.value, 'points')} points (one task)"
+    return f"{shown(x.value, 'points')} points ({shown(x.low, 'points')} to {shown(x.high, 'points')})"
 
 
 def _ratio(b: Bootstrap, unit: str = "x", factor: float = 1.0) -> str:

@@ -25,6 +25,8 @@ def render_all(exhibit: Exhibit, forms: tuple[str, ...] = ("svg", "png")) -> dic
         figure = Figure(figsize=exhibit.size)
         FigureCanvasAgg(figure)
         exhibit.draw(figure, exhibit.table)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # laid out once, not again for each form
         for form in forms:
             out = io.BytesIO()
             metadata = {"Date": None} if form == "svg" else {"Software": None}

@@ -9,6 +9,14 @@ import msgspec
 from leadhand.analysis.calibration.checks import Coverage, Decile, Detectable
 from leadhand.report.table import as_html, table
 
+WORDS = """
+<p class=note>A <b>team</b> is one lead agent and its workers in one sandbox; the lead also works. <b>Solo</b> is an
+agent without workers. <b>Guidance</b> says which stages the lead is told to delegate: planning (P), implementation (I),
+verification (V), all (PIV), or nothing in particular (minimal). A fixed team has the number of workers given, a dynamic
+one <b>up to</b> so many. <b>Reward</b> is the grader's score in 0 to 1; a <b>point</b> is 0.01 of it. <b>Cost</b> is in
+dollars of model calls. Point at a mark in a figure to see its numbers.</p>
+"""
+
 METHOD = """
 <ul>
 <li><b>Unit.</b> The task. Repeats of a task are averaged first; 3 repeats of 200 tasks are 200 numbers, not 600.</li>

@@ -6,12 +6,13 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from itertools import groupby
 
 from leadhand.report.claims import Claim
 from leadhand.report.evidence import Evidence
 from leadhand.report.exhibit import Absent, Exhibit
 from leadhand.report.images import inline
-from leadhand.report.method import METHOD, calibration
+from leadhand.report.method import METHOD, WORDS, calibration
 from leadhand.report.table import as_html, cells
 
 MOST_ROWS = 400
@@ -35,6 +36,7 @@ def page(
         f"<p class=answer>{html.escape(answer)}</p>",
         "<nav><a href=#claims>Claims</a><a href=#frontier-section>Frontier and designs</a><a href=#figures>Figures</a>"
         "<a href=#caveats>Caveats</a><a href=#method>Method</a></nav>",
+        WORDS,
         "<h2 id=claims>Claims of the paper, held against this study</h2>",
         _claims(claims),
         "<h2 id=frontier-section>Frontier and designs</h2>",
@@ -77,18 +79,23 @@ def _where(e: Evidence) -> str:
 
 
 def _claims(claims: Sequence[Claim]) -> str:
-    rows = "".join(
-        f"<tr><td>{html.escape(c.claim)}</td><td class={c.verdict.replace(' ', '-')}>{c.verdict}</td>"
-        f"<td>{html.escape(c.finding)}<div class=note>{html.escape(c.rule)}</div></td></tr>"
-        for c in claims
-    )
+    rows = []
+    for claim, group in groupby(claims, key=lambda c: c.claim):
+        found = list(group)
+        for i, c in enumerate(found):
+            first = ""
+            if i == 0:
+                rule = f"<div class=note>{html.escape(c.rule)}</div>"
+                first = f"<td rowspan={len(found)}>{html.escape(claim)}{rule}</td>"
+            verdict = f"<td class={c.verdict.replace(' ', '-')}>{c.verdict}</td>"
+            rows.append(f"<tr>{first}{verdict}<td>{html.escape(c.finding)}</td></tr>")
     tested = [c for c in claims if c.verdict != "not tested"]
     note = (
         "Undecided means that the interval leaves both open, not that there is no effect. The claims are from arXiv "
         f"2610.17471, in our words. {len(tested)} tests are read together here and are not corrected for that."
     )
-    head = "<thead><tr><th>Claim</th><th>Verdict</th><th>What was seen (95 % interval), and the rule</th></tr></thead>"
-    return f"<table class=claims>{head}<tbody>{rows}</tbody></table><p class=note>{note}</p>"
+    head = "<thead><tr><th>Claim, and its rule</th><th>Verdict</th><th>What was seen (95 % interval)</th></tr></thead>"
+    return f"<table class=claims>{head}<tbody>{''.join(rows)}</tbody></table><p class=note>{note}</p>"
 
 
 def _exhibit(x: Exhibit, svgs: Mapping[str, bytes]) -> str:

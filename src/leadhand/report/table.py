@@ -69,7 +69,7 @@ def shown(value: Cell, kind: Kind) -> str:
         case "reward":
             return f"{value:.3f}"
         case "points":
-            return f"{100 * value:+.1f}"
+            return _minus(f"{100 * value:+.1f}")
         case "usd":
             return (
                 f"${value:,.0f}" if abs(value) >= 1000 else (f"${value:.2f}" if abs(value) >= 0.1 else f"${value:.4f}")
@@ -84,6 +84,11 @@ def shown(value: Cell, kind: Kind) -> str:
             return "< 0.001" if value < 0.001 else f"{value:.3f}"
         case _:
             return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def _minus(text: str) -> str:
+    """A true minus sign; zero without a sign."""
+    return text[1:] if not text.strip("+-0.") else text.replace("-", "−")
 
 
 def cells(t: Table) -> list[list[str]]:

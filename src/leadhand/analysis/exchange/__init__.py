@@ -1,0 +1,1 @@
+"""Trajectories of other tools: mini-swe-agent's `.traj.json` and Harbor's ATIF, in and out."""

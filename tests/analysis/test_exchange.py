@@ -1,0 +1,297 @@
+"""Issue 8, point 6: trajectories of mini-swe-agent and ours, in and out; ATIF by Harbor's own models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from leadhand.analysis.exchange.atif import read_atif, to_atif
+from leadhand.analysis.exchange.export import read_trajectory
+from leadhand.analysis.exchange.run import of_entries
+from leadhand.analysis.exchange.traj import read_traj, to_traj
+from leadhand.analysis.exchange.trajectory import Trajectory
+from leadhand.core.design import Design
+from leadhand.core.errors import UsageError
+from leadhand.core.ledger import ledger_of
+from leadhand.core.values import Price, Usage
+from leadhand.testing.play import play
+from leadhand.testing.scripted import Call, Step, bash, call, do, finish
+
+DATA = Path(__file__).parent / "data"
+PRICES = {"m/lead": Price(input=4.0, output=20.0, cache_read=0.4)}
+USED = Usage(input=120, cache_read=80, output=30, reasoning=10)
+
+
+async def team(folder: Path) -> Trajectory:
+    """A lead with a worker, a broken call, and two commands."""
+    scripts = {
+        "lead": [
+            do(bash("ls"), usage=USED),
+            do(call("delegate_agent", assignment="look at it"), usage=USED),
+            Step(calls=(Call(name="bash", raw="{not json"),), usage=USED),
+            do(call("wait", mode="all"), usage=USED),
+            finish("all done", usage=USED),
+        ],
+        "w1": [do(bash("cat <a>; echo 'ü'"), usage=USED), finish("the report", usage=USED)],
+    }
+    played = await play(scripts, Design(lead="m/lead", workers=1), folder, prices=PRICES)
+    assert played.end.status == "finished"
+    found = of_entries(played.entries, PRICES, "run-1")
+    total = sum(t.cost or 0.0 for t in found.everyone())
+    assert total == pytest.approx(ledger_of(played.entries, PRICES).settled)
+    return found
+
+
+@pytest.fixture
+async def ours(tmp_path: Path) -> Trajectory:
+    return await team(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((DATA / "atif.schema.json").read_text())
+    return found
+
+
+def check_atif(data: bytes, schema: dict[str, Any]) -> None:
+    """Harbor's schema (exported from harbor 0.26), its validators by hand, and Harbor itself where it is installed."""
+    jsonschema = pytest.importorskip("jsonschema")
+    document = json.loads(data)
+    jsonschema.validate(document, schema)
+    check_rules(document)
+    try:
+        from harbor.models.trajectories import Trajectory as Theirs  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return
+    Theirs.model_validate(document)
+
+
+def check_rules(document: dict[str, Any]) -> None:
+    """What Harbor checks beyond the schema: step ids, references of results, ids of subagents, agent-only fields."""
+    workers = document.get("subagent_trajectories") or []
+    names = [w["trajectory_id"] for w in workers]
+    assert len(set(names)) == len(names)
+    for number, step in enumerate(document["steps"], start=1):
+        assert step["step_id"] == number
+        if step["source"] != "agent":
+            assert not {"model_name", "tool_calls", "metrics"} & set(step)
+        calls = {c["tool_call_id"] for c in step.get("tool_calls") or []}
+        for result in (step.get("observation") or {}).get("results") or []:
+            assert result.get("source_call_id") is None or result["source_call_id"] in calls
+            for ref in result.get("subagent_trajectory_ref") or []:
+                assert ref["trajectory_id"] in names
+    for worker in workers:
+        check_rules(worker)
+
+
+@pytest.mark.anyio
+async def test_a_run_of_ours_is_told_whole(ours: Trajectory) -> None:
+    assert (ours.id, ours.model, ours.status, ours.submission) == ("lead", "m/lead", "finished", "all done")
+    assert [t.source for t in ours.turns[:2]] == ["system", "user"]
+    assert ours.steps == 5
+    (worker,) = ours.workers
+    assert (worker.id, worker.steps, worker.submission) == ("w1", 2, "the report")
+    agent = [t for t in ours.turns if t.source == "agent"]
+    assert agent[0].results[0].exit_code == 0
+    assert agent[1].results[0].worker == "w1"
+    assert agent[2].calls[0].arguments == "{not json"
+    assert all(t.usage == USED for t in agent)
+
+
+@pytest.mark.anyio
+async def test_atif_round_trips_and_is_harbors(ours: Trajectory, schema: dict[str, Any]) -> None:
+    data = to_atif(ours)
+    check_atif(data, schema)
+    assert read_atif(data) == ours
+    assert to_atif(read_atif(data)) == data
+
+
+@pytest.mark.anyio
+async def test_our_lead_round_trips_through_traj(ours: Trajectory) -> None:
+    """Workers, rewards and cache writes have no place there; everything else of the lead comes back."""
+    back = read_traj(to_traj(ours))
+    keep = ("source", "text", "calls", "results", "usage", "cost", "at")
+    for before, after in zip(ours.turns, back.turns, strict=True):
+        for name in keep:
+            ours_has, theirs = getattr(before, name), getattr(after, name)
+            if name == "results":
+                ours_has = tuple(msgspec.structs.replace(r, worker="") for r in ours_has)
+            assert theirs == ours_has, name
+    assert (back.status, back.submission, back.model) == (ours.status, ours.submission, ours.model)
+    assert back.cost == pytest.approx(sum(t.cost or 0.0 for t in ours.everyone()))
+    assert to_traj(back) == to_traj(read_traj(to_traj(back)))
+
+
+def toolcalls() -> dict[str, Any]:
+    """Format 1.1 with tool calls, as mini-swe-agent 2 writes it, with fields that we know nothing of."""
+    return {
+        "info": {
+            "model_stats": {"instance_cost": 0.05, "api_calls": 2},
+            "config": {"model": {"model_name": "openai/gpt-5.5"}, "agent_type": "minisweagent.agents.default"},
+            "mini_version": "2.2.6",
+            "exit_status": "Submitted",
+            "submission": "diff",
+            "future": [1],
+        },
+        "messages": [
+            {"role": "system", "content": "You are."},
+            {"role": "user", "content": [{"type": "text", "text": "Do it."}]},
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}},
+                    {"id": "c2", "type": "function", "function": {"name": "bash", "arguments": '{"command": "pwd"}'}},
+                ],
+                "extra": {
+                    "actions": [{"command": "ls", "tool_call_id": "c1"}, {"command": "pwd", "tool_call_id": "c2"}],
+                    "cost": 0.02,
+                    "timestamp": 1_770_000_000.5,
+                    "response": {
+                        "model": "gpt-5.5-2026-04-23",
+                        "usage": {
+                            "prompt_tokens": 100,
+                            "completion_tokens": 20,
+                            "prompt_tokens_details": {"cached_tokens": 60},
+                            "completion_tokens_details": {"reasoning_tokens": 5},
+                        },
+                    },
+                },
+            },
+            {
+                "role": "tool",
+                "tool_call_id": "c1",
+                "content": "<returncode>0</returncode>\na",
+                "extra": {"returncode": 0},
+            },
+            {"role": "tool", "tool_call_id": "c2", "content": "<returncode>1</returncode>\n/"},
+            {"role": "assistant", "content": "Done.", "reasoning_content": "hm", "extra": {"cost": 0.03}},
+            {"role": "exit", "content": "diff", "extra": {"exit_status": "Submitted", "submission": "diff"}},
+        ],
+        "trajectory_format": "mini-swe-agent-1.1",
+        "instance_id": "cmatrix",
+        "unknown_root": {"a": 1},
+    }
+
+
+def responses() -> dict[str, Any]:
+    """The same agent on OpenAI's Responses API."""
+    return {
+        "info": {"model_stats": {"instance_cost": 0.03, "api_calls": 1}, "mini_version": "2.2.8"},
+        "messages": [
+            {"role": "user", "content": "Do it."},
+            {
+                "object": "response",
+                "model": "gpt-5.5",
+                "created_at": 1_770_000_000,
+                "usage": {
+                    "input_tokens": 100,
+                    "input_tokens_details": {"cached_tokens": 25},
+                    "output_tokens": 40,
+                    "output_tokens_details": {"reasoning_tokens": 30},
+                },
+                "output": [
+                    {"type": "reasoning", "summary": []},
+                    {"type": "message", "content": [{"type": "output_text", "text": "I look."}]},
+                    {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": '{"command":"ls"}'},
+                ],
+                "extra": {"cost": 0.03},
+            },
+            {"type": "function_call_output", "call_id": "c1", "output": "<returncode>2</returncode>"},
+        ],
+        "trajectory_format": "mini-swe-agent-1.1",
+    }
+
+
+def textual() -> dict[str, Any]:
+    """Version 1: a shell block in the text, the observation as a user message."""
+    return {
+        "info": {"model_stats": {"instance_cost": 1.0, "api_calls": 1}},
+        "messages": [
+            {"role": "system", "content": "You are."},
+            {"role": "user", "content": "Do it."},
+            {"role": "assistant", "content": "THOUGHT: look\n\n```bash\nls -la\n```"},
+            {"role": "user", "content": "<returncode>0</returncode>\nfiles"},
+            {"role": "user", "content": "a nudge that is no result"},
+        ],
+        "trajectory_format": "mini-swe-agent-1",
+    }
+
+
+each = pytest.mark.parametrize("made", [toolcalls, responses, textual], ids=lambda f: f.__name__)
+
+
+@each
+def test_a_foreign_trajectory_comes_back_as_it_was(made: Any) -> None:
+    document = made()
+    assert json.loads(to_traj(read_traj(json.dumps(document).encode()))) == document
+
+
+@each
+def test_a_foreign_trajectory_goes_through_atif_without_loss(made: Any, schema: dict[str, Any]) -> None:
+    document = made()
+    read = read_traj(json.dumps(document).encode())
+    data = to_atif(read)
+    check_atif(data, schema)
+    assert read_atif(data) == read
+    assert json.loads(to_traj(read_atif(data))) == document
+
+
+def test_what_is_read_from_tool_calls() -> None:
+    t = read_traj(json.dumps(toolcalls()).encode())
+    assert (t.id, t.model, t.version, t.status, t.cost) == ("cmatrix", "openai/gpt-5.5", "2.2.6", "Submitted", 0.05)
+    first = next(turn for turn in t.turns if turn.source == "agent")
+    assert first.usage == Usage(input=40, cache_read=60, output=20, reasoning=5)
+    assert [(r.call_id, r.exit_code) for r in first.results] == [("c1", 0), ("c2", 1)]
+    assert t.steps == 2
+    assert t.turns[1].text == "Do it."
+
+
+def test_what_is_read_from_responses_and_text() -> None:
+    t = read_traj(json.dumps(responses()).encode())
+    turn = t.turns[1]
+    assert (turn.text, turn.calls[0].arguments, turn.results[0].exit_code) == ("I look.", '{"command":"ls"}', 2)
+    assert turn.usage == Usage(input=75, cache_read=25, output=40, reasoning=30)
+    old = read_traj(json.dumps(textual()).encode())
+    assert json.loads(old.turns[2].calls[0].arguments) == {"command": "ls -la"}
+    assert [turn.source for turn in old.turns] == ["system", "user", "agent", "user"]
+
+
+def test_plain_atif_of_others_is_read() -> None:
+    document = {
+        "schema_version": "ATIF-v1.4",
+        "session_id": "s",
+        "agent": {"name": "other", "version": "1", "model_name": "m"},
+        "steps": [
+            {"step_id": 1, "source": "user", "message": [{"type": "text", "text": "hi"}]},
+            {
+                "step_id": 2,
+                "source": "agent",
+                "message": "ok",
+                "tool_calls": [{"tool_call_id": "a", "function_name": "run", "arguments": {"x": 1}}],
+                "observation": {"results": [{"source_call_id": "a", "content": "1"}]},
+                "metrics": {"prompt_tokens": 10, "completion_tokens": 3, "cached_tokens": 4, "cost_usd": 0.1},
+            },
+        ],
+        "final_metrics": {"total_cost_usd": 0.1},
+    }
+    t = read_atif(json.dumps(document).encode())
+    assert (t.id, t.agent, t.cost, t.steps) == ("s", "other", 0.1, 1)
+    assert t.turns[0].text == "hi"
+    assert t.turns[1].usage == Usage(input=6, cache_read=4, output=3)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"[]", b"{}", b'{"messages": 3}', b'{"schema_version": "ATIF-v9"}', b'{"schema_version": "ATIF-v1.7"}'],
+)
+def test_what_is_no_trajectory_is_an_error_of_one_line(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(data)
+    with pytest.raises(UsageError) as error:
+        read_trajectory(path)
+    assert "\n" not in str(error.value)
