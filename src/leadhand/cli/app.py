@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leadhand.cli import money, study, view
+from leadhand.cli import analyse, money, study, view
 from leadhand.cli.options import Json, RunName, Runs
 
 app = typer.Typer(
@@ -199,3 +199,4 @@ def reap(
 money.register(app)
 study.register(app)
 view.register(app)
+analyse.register(app)
