@@ -57,4 +57,5 @@ def grader_digest(grader: Grader | None) -> str:
     files = content(grader.files) if grader.files else []
     cases = digest(Path(grader.cases).read_bytes()) if grader.cases else ""
     settings = [grader.command, grader.build, grader.program, grader.case_timeout_s, grader.timeout_s]
-    return digest(canonical([settings, files, cases]))
+    options = [grader.options] if grader.options else []
+    return digest(canonical([settings, files, cases, *options]))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from leadhand.benchmarks import grading
+from leadhand.benchmarks.loading import named_task
 from leadhand.benchmarks.tasktoml import FILE, fill_prompt, load_task
 from leadhand.core.errors import UsageError
 from leadhand.core.ports import StartSandbox
@@ -34,13 +35,24 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in SHIPPED.glob(f"*/{FILE}")))
 
 
+def shipped_tasks() -> FolderBenchmark:
+    """The shipped tasks as a benchmark."""
+    return FolderBenchmark(load_task(SHIPPED / name) for name in shipped())
+
+
 def find_task(name_or_path: str) -> Task:
-    """A shipped task by its id, else the task folder at that path. Raises `UsageError` for anything else."""
+    """A shipped task by its id, the task folder at that path, or `BENCHMARK/ID`.
+
+    Raises `UsageError` for anything else.
+    """
     if name_or_path in shipped():
         return load_task(SHIPPED / name_or_path)
     path = Path(name_or_path).expanduser()
     if not path.exists():
+        if named := named_task(name_or_path):
+            return named
         raise UsageError(
-            f"no task {name_or_path!r}: give the path of a task folder or one of the shipped: {', '.join(shipped())}"
+            f"no task {name_or_path!r}: give the path of a task folder, BENCHMARK/ID (`leadhand bench list`), "
+            f"or one of the shipped: {', '.join(shipped())}"
         )
     return load_task(path)

@@ -153,6 +153,8 @@ def _reference(raw: dict[str, Any], file: Path) -> tuple[tuple[Mount, ...], str]
 
 
 def _grader(raw: dict[str, Any], file: Path) -> Grader:
+    if "options" in raw:
+        raise UsageError(f"{file}: grader.options: is no key of a task folder; remove it")
     grader = _positive(_table(raw, Grader, file, "grader."), file, "grader.")
     if bool(grader.command.strip()) == bool(grader.cases):
         raise UsageError(f"{file}: grader.command: give exactly one of command and cases in [grader]")

@@ -268,6 +268,7 @@ class Grader(Value, frozen=True, kw_only=True):
     program: str = "./executable"
     case_timeout_s: float = 10.0
     timeout_s: float = 600.0
+    options: dict[str, str] = {}
 
 
 class Task(Value, frozen=True, kw_only=True):
@@ -275,7 +276,9 @@ class Task(Value, frozen=True, kw_only=True):
 
     `workspace` is a host folder whose content the team starts with ("" = empty); `digest` covers prompt, workspace,
     mounts, limits and set-up; the grader has a digest of its own, so that a better grader can grade old runs again.
-    `labels` (language, difficulty, ...) are for choosing and grouping tasks; no agent sees them.
+    `labels` (language, difficulty, ...) are for choosing and grouping tasks; no agent sees them. `isolated`: the task
+    needs a closed sandbox, with the workspace at /workspace (`bwrap`, `docker`). `user`: whom commands run as in an
+    image that has users of its own.
     """
 
     id: str
@@ -292,6 +295,8 @@ class Task(Value, frozen=True, kw_only=True):
     digest: str = ""
     grader_digest: str = ""
     labels: dict[str, str] = {}
+    isolated: bool = False
+    user: str = ""
 
 
 class Grade(Value, frozen=True, kw_only=True):

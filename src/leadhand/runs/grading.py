@@ -8,7 +8,7 @@ import msgspec
 
 import leadhand
 from leadhand import sandboxes
-from leadhand.benchmarks.folder import FolderBenchmark
+from leadhand.benchmarks.loading import benchmark_of
 from leadhand.core.errors import GradingError, UsageError
 from leadhand.core.events import Collected, Entry, Graded, GradingFailed, GradingStarted, RunEnded
 from leadhand.core.journal import Journal
@@ -47,7 +47,7 @@ async def grade(paths: RunPaths, run: RunFile, journal: Journal, entries: list[E
         paths.grading.mkdir()
         if archive is None or not archive.exists():
             raise GradingError(f"the submission of run {paths.id} is missing from its blobs/")
-        grade = await FolderBenchmark([task]).grade(task, archive, start, paths.grading)
+        grade = await benchmark_of(task).grade(task, archive, start, paths.grading)
     except (GradingError, OSError) as error:
         journal.append("", GradingFailed(digest=task.grader_digest, error=str(error)))
     else:

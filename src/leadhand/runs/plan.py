@@ -15,6 +15,7 @@ from leadhand.benchmarks.folder import fill_prompt
 from leadhand.core.chain import Root
 from leadhand.core.crew import briefing
 from leadhand.core.design import Design, check
+from leadhand.core.errors import UsageError
 from leadhand.core.events import Role
 from leadhand.core.harness import Prompts
 from leadhand.core.state import Delegation
@@ -39,6 +40,8 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
         models.check_reasoning(name, reasoning, design.max_output_tokens)
     prices = {name: models.find_price(name, now, request.prices) for name in design.models}
     kind, reason = chosen or sandboxes.choose(request.sandbox)
+    if task.isolated and kind == "local":
+        raise UsageError(f"task {task.id} needs a closed sandbox: --sandbox bwrap or docker, not local")
     repo = repository.inspect(Path(request.repository)) if request.repository else None
     if repo is not None:
         task = msgspec.structs.replace(

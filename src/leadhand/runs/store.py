@@ -75,6 +75,7 @@ def sandbox_spec(paths: RunPaths, run: RunFile, *, network: bool) -> SandboxSpec
         network=network,
         mounts=mounts,
         image=run.lock.task.image,
+        user=run.lock.task.user,
     )
 
 
