@@ -16,7 +16,7 @@ from leadhand.core.clean import encoded
 from leadhand.core.errors import JournalError
 from leadhand.core.values import Assistant, Body, ToolSpec, Value
 
-_encoder = msgspec.json.Encoder(order="deterministic")
+_encoder = msgspec.json.Encoder(order="sorted")
 
 
 def canonical(value: Any) -> bytes:

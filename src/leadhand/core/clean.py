@@ -18,7 +18,7 @@ DEEPEST = 64
 """Levels of nesting that a value may have; the journal's own decoder gives up only far beyond."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_encode = msgspec.json.Encoder(order="deterministic").encode
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class NotJson(ValueError):

@@ -75,7 +75,7 @@ class PeerTools:
         return Outcome("\n\n".join((texts or "[no new notes]", self._slots())), notes=len(state.notes))
 
     def _slots(self) -> str:
-        taken = "; ".join(f"{slot}: {owner}" for slot, (owner, _) in self._h.state.slots.items())
+        taken = "; ".join(f"{slot}: {owner}" for slot, (owner, _) in sorted(self._h.state.slots.items()))
         return f"[claimed: {taken or 'nothing yet'}]"
 
     def _claim(self, agent: str, key: str, arguments: Claim) -> Outcome:

@@ -85,9 +85,7 @@ class Peers:
         try:
             async with anyio.create_task_group() as group:
                 self._group = group
-                if self._stopped:
-                    group.cancel_scope.cancel()
-                if self._winner() is None:
+                if not self._stopped and self._winner() is None:
                     await self._begin(group, deadline)
         except BaseExceptionGroup as raised:
             cause = cause_of(raised)
