@@ -8,11 +8,14 @@ The server is a process of its own, started cold; times are what the page itself
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -97,17 +100,17 @@ def in_browser(run: Path, events: int, rounds: int) -> None:
         address = server.stdout.readline().strip()
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 860})
-        opened(page, address)
+        opened(page, address, server.pid)
         page.reload()
         page.wait_for_selector('html[data-reading="1"]', state="attached")
         print(f"again, server warm   {page.evaluate('performance.now()'):6.0f} ms to the whole run")
-        looked(page, events, rounds)
+        looked(page, events, rounds, server.pid)
         remembered(page, server.pid)
         browser.close()
         server.terminate()
 
 
-def opened(page: Any, address: str) -> None:
+def opened(page: Any, address: str, server: int) -> None:
     """A cold server and an empty browser: what a person waits for."""
     page.goto(address)
     page.wait_for_selector('html[data-count]:not([data-count="0"])', state="attached")
@@ -115,23 +118,30 @@ def opened(page: Any, address: str) -> None:
     page.wait_for_selector('html[data-reading="1"]', state="attached", timeout=120_000)
     whole = page.evaluate("performance.now()")
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    spent = renderer_cpu(), cpu(server)
     print(f"first paint          {paint:6.0f} ms\nfirst lanes drawn    {drawn:6.0f} ms")
-    print(f"whole run drawn      {whole:6.0f} ms")
+    print(f"whole run drawn      {whole:6.0f} ms; CPU {spent[0]:.2f} s in the page, {spent[1]:.2f} s in the server")
 
 
-def looked(page: Any, events: int, rounds: int) -> None:
+def looked(page: Any, events: int, rounds: int, server: int) -> None:
     random = Random(1)
+
+    def told(what: str, act: Callable[[], float]) -> None:
+        """Times, and the CPU that page and server spent: on a busy machine only that can be compared."""
+        before = renderer_cpu(), cpu(server)
+        times = sorted(act() for _ in range(rounds))
+        spent = [1000 * (b - a) / rounds for a, b in zip(before, (renderer_cpu(), cpu(server)), strict=True)]
+        print(
+            f"{what}{statistics.median(times):6.0f} ms, at worst {times[-1]:.0f} ms; "
+            f"CPU {spent[0]:.0f} ms in the page, {spent[1]:.0f} ms in the server"
+        )
+
     page.get_by_role("tab", name="Events").click()
     page.locator(".row").first.wait_for()
-    told("a click on an event  ", [page.evaluate(CLICK, random.randrange(events - 100)) for _ in range(rounds)])
-    told("a jump in the list   ", [page.evaluate(SCROLL, random.random()) for _ in range(rounds)])
-    told("a turn of the wheel  ", [page.evaluate(FRAME, 0) for _ in range(rounds)])
-    told("a zoom of the lanes  ", [page.evaluate(ZOOM, random.choice("++-0")) for _ in range(rounds)])
-
-
-def told(what: str, times: list[float]) -> None:
-    times.sort()
-    print(f"{what}{statistics.median(times):6.0f} ms, at worst {times[-1]:.0f} ms")
+    told("a click on an event  ", lambda: page.evaluate(CLICK, random.randrange(events - 100)))
+    told("a jump in the list   ", lambda: page.evaluate(SCROLL, random.random()))
+    told("a turn of the wheel  ", lambda: page.evaluate(FRAME, 0))
+    told("a zoom of the lanes  ", lambda: page.evaluate(ZOOM, random.choice("++-0")))
 
 
 def remembered(page: Any, server: int) -> None:
@@ -139,20 +149,30 @@ def remembered(page: Any, server: int) -> None:
     session.send("HeapProfiler.collectGarbage")
     session.send("Performance.enable")
     metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
-    print(f"heap of the page     {metrics['JSHeapUsedSize'] / 1e6:6.0f} MB; its process {renderers():.0f} MB")
+    print(
+        f"heap of the page     {metrics['JSHeapUsedSize'] / 1e6:6.0f} MB; its process {max(map(resident, renderers())):.0f} MB"
+    )
     print(f"memory of the server {resident(server):6.0f} MB; load {load()}")
 
 
-def renderers() -> float:
-    """Resident megabytes of the largest page process below us."""
-    found = [0.0]
+def renderers() -> list[int]:
+    """The page processes that run now."""
+    found = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
+        with contextlib.suppress(OSError):
             if b"--type=renderer" in entry.read_bytes():
-                found.append(resident(int(entry.parent.name)))
-        except OSError:
-            continue
-    return max(found)
+                found.append(int(entry.parent.name))
+    return found
+
+
+def renderer_cpu() -> float:
+    return sum(cpu(process) for process in renderers())
+
+
+def cpu(process: int) -> float:
+    """Seconds of CPU, of all its threads, in user and in kernel."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(process: int) -> float:

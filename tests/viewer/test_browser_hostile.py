@@ -69,6 +69,7 @@ def harmless(page: Any) -> None:
         )
         is False
     )
+    assert "[object" not in page.evaluate("document.body.innerText")
     # Megabytes are shown a piece at a time.
     assert page.evaluate("document.body.textContent.length") < 400_000
 

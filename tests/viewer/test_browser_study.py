@@ -11,6 +11,7 @@ import pytest
 from pages import PHONE, watched
 from viewer_runs import STUDY, small_run, study
 
+from leadhand.analysis.factors import factors_of
 from leadhand.viewer.export import export
 from leadhand.viewer.folder import Folder
 
@@ -49,7 +50,7 @@ def test_the_frontier_first_then_a_design_a_task_a_run(
         page.keyboard.press("Enter")
         assert table.locator("tbody tr").count() == 2
 
-        points.filter(has_text="large-2, PIV 4").click()
+        points.filter(has_text=factors_of(STUDY[3]).label).click()
         assert page.locator(".card.full").last.locator("tbody tr").count() == 12
         page.locator(".heat button").nth(5).click()
         shown = page.locator(".card.full").last.locator("tbody tr")

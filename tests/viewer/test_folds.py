@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from viewer_runs import STUDY, TASKS, run_file, small_run
 
+from leadhand.analysis.factors import factors_of
 from leadhand.core.design import Design
 from leadhand.core.errors import UsageError
 from leadhand.viewer.app import modules
@@ -35,6 +36,7 @@ from leadhand.viewer.writes import written
         ("sed -i 's/a/b/' src/x.py", ("src/x.py",)),
         ("awk '$1 -> 2' f; test 1 -gt 0 && a <(b) 2>err.log", ("2", "err.log")[1:]),
         ("make && ./run --to=x", ()),
+        ("grep 'a > b' f; awk \"$1 > 2\" g; echo \\> h; echo 'x > y' > \"real one\"", ("real one",)),
         ("echo hi > /tmp/scrap; echo hi > $HOME/x", ()),
     ],
 )
@@ -145,7 +147,7 @@ def test_a_study_averages_repeats_and_leaves_out_what_is_not_valid(tmp_path: Pat
     small_run(tmp_path / "y1", STUDY[2], "b", 0.95, random, ended=False)
     study = study_of(Folder(tmp_path).rows())
     lines = {d.design: d for d in study.designs}
-    solo, team = lines["small-2, solo PIV"], lines["large-2 + small-2, P 2"]
+    solo, team = lines[factors_of(STUDY[0]).label], lines[factors_of(STUDY[2]).label]
     assert solo.reward is not None
     assert solo.reward.mean == pytest.approx((0.3 + 0.9) / 2)
     assert solo.reward.low is not None

@@ -68,7 +68,7 @@ def app(folder: Folder, token: str) -> Starlette:
         return await _json(lambda: folder.home(HOME_S))
 
     async def head(request: Request) -> Response:
-        return await _json(lambda: folder.run(request.path_params["run"]).head())
+        return await _json(lambda: {**folder.run(request.path_params["run"]).head(), "alone": folder.single})
 
     async def delta(request: Request) -> Response:
         def read() -> Any:

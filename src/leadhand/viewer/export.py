@@ -46,7 +46,7 @@ def export(source: Path, target: Path) -> int:
     for i, paths in enumerate(runs):
         index = RunIndex(paths)
         index.refresh()
-        _run(target / "data" / f"r{i}", f"r{i}", index)
+        _run(target / "data" / f"r{i}", f"r{i}", index, alone=folder.single)
     return len(runs)
 
 
@@ -72,9 +72,9 @@ def _assets(target: Path) -> None:
         (target / name).write_bytes(data)
 
 
-def _run(target: Path, place: str, index: RunIndex) -> None:
+def _run(target: Path, place: str, index: RunIndex, *, alone: bool) -> None:
     chunks = _events(target, place, index)
-    _write(target, f"{place}/head", "head", _encode({**index.head(), "chunks": chunks}))
+    _write(target, f"{place}/head", "head", _encode({**index.head(), "alone": alone, "chunks": chunks}))
     _write(target, f"{place}/delta", "delta", _encode(index.delta((0,) * len(CURSOR))))
     for k in range((len(index) + ROWS_PER_PART - 1) // ROWS_PER_PART):
         _write(target, f"{place}/rows-{k}", f"rows-{k}", _encode(part(index, f"rows-{k}")))

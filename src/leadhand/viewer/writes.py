@@ -17,6 +17,8 @@ _COPY = re.compile(
     r"(?:^|[\n;&|])[ \t]*(?:cp|mv|install)[ \t]+(?:-\w+[ \t]+)*[^\n|;&]{1,400}?[ \t]" + _PATH + r"[ \t]*(?:$|[\n;&|])"
 )
 _HEREDOC = re.compile(r"(?<!<)<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?(\w[\w.-]*))")
+# Escaped characters outside of quotes, and quoted text: a ">" in them is no redirection.
+_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 _IGNORED = ("/dev/", "/tmp/", "/scratch", "/proc/", "&")
 
 MOST_TEXT = 200_000
@@ -27,7 +29,7 @@ def written(command: str, workspace: str = "/workspace") -> tuple[str, ...]:
     """Files that the command writes, as paths relative to the workspace where they are in it."""
     if not any(sign in command for sign in (">", "tee", "sed", "perl", "cp ", "mv ", "install")):
         return ()
-    text = _without_documents(command[:MOST_TEXT])
+    text = _QUOTED.sub(lambda m: m.group().replace(">", "\1"), _without_documents(command[:MOST_TEXT]))
     found: dict[str, None] = {}
     for pattern in (_REDIRECT, _TEE, _IN_PLACE, _COPY):
         for match in pattern.finditer(text):

@@ -20,6 +20,9 @@ export function contribution(model, name) {
     const chars = own.reduce((sum, d) => sum + d.report_chars, 0);
     said.push(`It was given ${plural(own.length, "assignment")} and reported ${count(chars)} characters; ${reports.length === own.length ? "all of it" : `${reports.length} of ${own.length} reports`} reached the lead.`);
   } else if (line.role === "lead") said.push(`It gave out ${plural(model.summary.delegations.length, "assignment")}.`);
+  const sent = model.arrows.filter(([kind, , from]) => kind === "mail" && from === index).length;
+  const got = model.arrows.filter(([kind, , , , to]) => kind === "mail" && to === index).length;
+  if (sent || got) said.push(`Of the messages between agents it sent ${count(sent)} and read ${count(got)}.`);
   return { said, files, own, line, index };
 }
 
@@ -37,7 +40,7 @@ export function agentView(run, name) {
     h("p", {}, link(`All events of ${name} →`, () => run.go({ tab: "events", who: name }))),
     own.map((d) => delegation(run, d)),
     files.length ? [h("h3", {}, "Files it wrote"), h("ul", {}, files.slice(0, 100).map((f) => h("li", {}, link(oneLine(f.path, 160), () => run.go({ e: f.last })), h("span", { cls: "muted" }, ` ${plural(f.by.get(index), "time")}`))))] : null,
-  ].flat(2).filter(Boolean);
+  ].flat(Infinity).filter(Boolean);
 }
 
 function delegation(run, d) {
@@ -52,6 +55,6 @@ function delegation(run, d) {
     h("h3", {}, `${d.id}${d.resumed ? " (resumed)" : ""}: ${status}`),
     h("div", { cls: "more" }, link("assigned →", () => run.go({ e: started })), ended >= 0 ? link("report →", () => run.go({ e: ended })) : null, delivered >= 0 ? link("delivered →", () => run.go({ e: delivered })) : null),
     h("h3", {}, "Assignment"), assignment, ended >= 0 ? [h("h3", {}, "Report"), report] : null,
-  ].flat().filter(Boolean);
+  ].flat(Infinity).filter(Boolean);
 }
 

@@ -11,7 +11,7 @@ export async function detail(run, seq, content) {
   const entry = await api.event(seq);
   const made = (VIEWS[kind] || plainView)(run, seq, entry.event);
   const nodes = await made;
-  content.replaceChildren(head(run, seq, entry), ...[nodes].flat(3).filter(Boolean), raw(entry));
+  content.replaceChildren(head(run, seq, entry), ...[nodes].flat(Infinity).filter(Boolean), raw(entry));
   content.scrollTop = 0;
 }
 

@@ -11,7 +11,7 @@ function fill(node, props, children) {
     else if (key === "value") node.value = value;
     else node.setAttribute(key === "cls" ? "class" : key, value === true ? "" : String(value));
   }
-  node.append(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== false));
+  node.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return node;
 }
 

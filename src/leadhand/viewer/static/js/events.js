@@ -69,7 +69,7 @@ export class EventList {
     if (this.act.known(seq) === undefined) this.act.label(seq).then((label) => (text.textContent = oneLine(label)));
     const bad = model.isBad(seq);
     return h("div", {
-      cls: `row k-${kind}${seq === this.selected ? " on" : ""}`, style: { top: `${i * HIGH}px` }, role: "option", "data-seq": seq,
+      cls: `row k-${kind}${seq === this.selected ? " on" : ""}`, style: { top: `${i * HIGH}px` }, role: "option", id: `row-${seq}`, "data-seq": seq,
       "aria-selected": String(seq === this.selected), onclick: () => this.act.select(seq),
     },
     h("span", { cls: "at" }, clock(model.t.data[seq])),
@@ -107,6 +107,7 @@ export class EventList {
 
   select(seq) {
     this.selected = seq;
+    this.list.setAttribute("aria-activedescendant", seq >= 0 ? `row-${seq}` : "");
     const i = this.place(seq);
     const { list } = this;
     if (seq >= 0 && (i * HIGH < list.scrollTop || (i + 1) * HIGH > list.scrollTop + list.clientHeight)) {

@@ -32,8 +32,13 @@ class HomePage {
   async load(again = false) {
     this.home = await this.source.home();
     document.title = `${oneLine(this.home.name, 40)} · Leadhand`;
-    if (again) this.draw();
+    if (again && !this.busy) this.draw();
     if (this.home.reading && !this.source.static) this.later = setTimeout(() => this.load(true), 100);
+  }
+
+  // Nothing is made anew while somebody writes or presses something.
+  get busy() {
+    return this.pane.contains(document.activeElement) && document.activeElement.matches("input, select");
   }
 
   show(params) {
@@ -63,7 +68,7 @@ class HomePage {
   }
 
   #runs(rows) {
-    const input = h("input", { type: "search", cls: "search", placeholder: "Filter by task, design, status", "aria-label": "Filter runs", value: this.words });
+    const input = h("input", { type: "search", cls: "filter", placeholder: "Filter by task, design, status", "aria-label": "Filter runs", value: this.words });
     const place = h("div");
     const draw = () => {
       this.words = input.value;

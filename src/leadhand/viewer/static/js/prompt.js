@@ -50,7 +50,7 @@ function messageView(run, seq, i) {
   const summary = h("summary", {}, h("span", { cls: "muted" }, `${i + 1}`), h("b", {}, role), text);
   const box = lazy(summary, async (into) => {
     const { message } = (await run.api.event(seq)).event;
-    into.append(...[bodyView(message.body)].flat(4).filter(Boolean), h("div", { cls: "more" }, link(`event ${seq} →`, () => run.go({ e: seq })), h("span", {}, message.id)));
+    into.append(...[bodyView(message.body)].flat(Infinity).filter(Boolean), h("div", { cls: "more" }, link(`event ${seq} →`, () => run.go({ e: seq })), h("span", {}, message.id)));
   });
   box.dataset.seq = String(seq);
   return box;

@@ -10,6 +10,7 @@ import { overview } from "./overview.js";
 import { files, findings, reports, result } from "./tabs.js";
 import { themeButton } from "./theme.js";
 
+const PRESSES = ["pointerdown", "pointerup", "pointercancel"];
 const TABS = [["overview", "Overview"], ["events", "Events"], ["reports", "Reports"], ["files", "Files"], ["result", "Result"], ["findings", "Findings"]];
 
 // Opens a run in `root`. `go(params)` changes the address; the page follows by `show(params)`.
@@ -36,6 +37,9 @@ class RunPage {
     this.ready = new Promise((resolve) => (this.#loaded = resolve));
     this.keys = (event) => this.#key(event);
     document.addEventListener("keydown", this.keys);
+    // Nothing is made anew under a finger: the click would be lost.
+    this.press = (event) => (this.pressed = event.type === "pointerdown");
+    for (const name of PRESSES) document.addEventListener(name, this.press, true);
     this.stopLive = api.live((delta) => this.#take(delta), (state) => this.#state(state));
     this.ticking = setInterval(() => this.model.running && this.timeline.update(), 500);
   }
@@ -46,6 +50,7 @@ class RunPage {
     clearInterval(this.ticking);
     clearTimeout(this.redrawing);
     document.removeEventListener("keydown", this.keys);
+    for (const name of PRESSES) document.removeEventListener(name, this.press, true);
     this.timeline.stop();
     this.events.stop();
   }
@@ -62,7 +67,7 @@ class RunPage {
     this.search.addEventListener("keydown", (event) => event.key === "Enter" && this.search.value.trim() && this.go({ q: this.search.value.trim(), e: null, agent: null }));
     const help = h("button", { type: "button", title: "Keys", "aria-label": "Keys", onclick: () => this.#help() }, "?");
     const top = h("header", { cls: "top" },
-      h("div", { cls: "name" }, link("Runs", () => (location.hash = "#/"), { title: "All runs" }), h("h1", { cls: "bdi" }, oneLine(this.model.head.task, 60)), h("span", { cls: "sub" }, teamWords(this.model.head.design)), this.status),
+      h("div", { cls: "name" }, this.model.head.alone ? null : link("Runs", () => (location.hash = "#/"), { title: "All runs" }), h("h1", { cls: "bdi" }, oneLine(this.model.head.task, 60)), h("span", { cls: "sub" }, teamWords(this.model.head.design)), this.status),
       this.header, h("div", { cls: "right" }, this.search, help, themeButton(() => this.timeline.draw())));
     this.progress = h("div", { cls: "progress", role: "progressbar", "aria-label": "Reading the journal", hidden: true });
     this.tabs = h("div", { cls: "tabs", role: "tablist" });
@@ -108,7 +113,8 @@ class RunPage {
     this.redrawing ??= setTimeout(() => {
       this.redrawing = null;
       this.redrawn = performance.now();
-      this.#redraw();
+      if (this.pressed) this.#soon();
+      else this.#redraw();
     }, wait);
   }
 
@@ -137,7 +143,7 @@ class RunPage {
     const fact = (value, word) => h("span", { cls: "fact" }, h("b", {}, value), word ? ` ${word}` : "");
     const counts = s.total === null ? "" : ` (${s.passed} of ${s.total})`;
     const reward = s.reward === null ? (s.grading ? [fact("grading", s.grading)] : []) : [fact(`reward ${s.reward.toFixed(3)}`, counts)];
-    const unknown = s.unknown_usd ? [h("span", { cls: "fact warn" }, `+ ≤ ${dollars(s.unknown_usd)} unknown`)] : [];
+    const unknown = s.unknown_usd ? [h("span", { cls: "fact warn" }, `+ ≤ ${dollars(Math.max(s.unknown_usd, 0.0001))} unknown`)] : [];
     this.header.replaceChildren(...reward, fact(dollars(s.settled_usd)), ...unknown, fact(seconds(s.team_s)), fact(plural(s.steps, "step").replace(/ .*/, ""), "steps"), fact(String(s.delegations.length), s.delegations.length === 1 ? "delegation" : "delegations"));
     const badge = (text, cls) => h("span", { cls: `badge ${cls}` }, text);
     const badges = [];
@@ -191,8 +197,19 @@ class RunPage {
     const tab = this.params.tab || "overview";
     const marks = this.model.marks.filter(([, level]) => level !== "note");
     const worst = marks.some(([, level]) => level === "error") ? " bad" : "";
-    this.tabs.replaceChildren(...TABS.map(([key, name]) => h("button", { type: "button", role: "tab", "aria-selected": String(key === tab), onclick: () => this.go({ tab: key === "overview" ? null : key, e: this.params.e, agent: this.params.agent, q: this.params.q }) },
-      name, key === "findings" && marks.length ? h("span", { cls: `count${worst}` }, String(marks.length)) : null)));
+    this.buttons ??= TABS.map(([key, name]) => {
+      const button = h("button", { type: "button", role: "tab", onclick: () => this.go({ tab: key === "overview" ? null : key, e: this.params.e, agent: this.params.agent, q: this.params.q }) }, name);
+      const count = h("span", { hidden: true });
+      button.append(key === "findings" ? count : "");
+      this.tabs.append(button);
+      return { key, button, count };
+    });
+    for (const { key, button, count } of this.buttons) {
+      button.setAttribute("aria-selected", String(key === tab));
+      count.className = `count${worst}`;
+      count.hidden = !marks.length;
+      count.textContent = String(marks.length);
+    }
   }
 
   async #fill(tab) {

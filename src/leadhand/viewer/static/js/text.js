@@ -62,6 +62,7 @@ export function count(n) {
 
 export function dollars(usd) {
   if (!usd) return "$0";
+  if (usd < 0.00005) return "<$0.0001";
   return usd >= 1 ? `$${usd.toFixed(2)}` : `$${usd.toFixed(4)}`;
 }
 

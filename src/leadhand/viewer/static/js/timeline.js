@@ -19,7 +19,6 @@ export class Timeline {
     this.from = 0;
     this.to = 0;
     this.follow = true;
-    this.arrowsShown = true;
     this.canvas = h("canvas", { role: "img" });
     this.tip = h("div", { cls: "tip", hidden: true });
     const zoom = h("div", { cls: "zoom" },
@@ -93,19 +92,29 @@ export class Timeline {
     const { model } = this;
     const total = model.free ? model.summary.usage.input + model.summary.usage.cache_read + model.summary.usage.output : model.summary.settled_usd;
     const chosen = this.selected >= 0 ? model.agentName(this.selected) : this.agentChosen;
-    const made = model.agents.map((agent) => {
+    this.buttons ??= [];
+    model.agents.forEach((agent, i) => {
       const line = model.line(agent.name);
       const part = model.free ? line.usage.input + line.usage.cache_read + line.usage.output : line.usd;
       const share = percent(part, total);
-      return h("button", {
-        type: "button", cls: `lane${agent.name === chosen ? " on" : ""}`, "data-agent": agent.name,
-        title: `${agent.name}: ${agent.role}, ${agent.model}. ${share} of the ${model.free ? "tokens" : "dollars"}. ${line.doing}`,
-        onclick: () => this.act.agent(agent.name),
-      }, h("span", { cls: line.fault ? "bad" : null }, agent.name), h("span", { cls: "share" }, share));
+      const made = (this.buttons[i] ??= this.#button(agent.name));
+      made.button.className = `lane${agent.name === chosen ? " on" : ""}`;
+      made.button.title = `${agent.name}: ${agent.role}, ${agent.model}. ${share} of the ${model.free ? "tokens" : "dollars"}. ${line.doing}`;
+      made.name.className = line.fault ? "bad" : "";
+      made.share.textContent = share;
     });
     const cost = model.free ? `tokens ${tokens(model.costs.tokens.at(-1) || 0)}` : `dollars ${dollars(model.summary.settled_usd)}`;
-    this.names.replaceChildren(...made, h("div", { cls: "costname" }, cost, h("br"), "lead / all"));
+    this.costName ??= this.names.appendChild(h("div", { cls: "costname" }));
+    this.costName.replaceChildren(cost, h("br"), "lead / all");
     this.names.style.setProperty("--lane", `${this.laneHeight}px`);
+  }
+  // Made once: one that is replaced while it is pressed would lose the click.
+  #button(name) {
+    const label = h("span", {}, name);
+    const share = h("span", { cls: "share" });
+    const button = h("button", { type: "button", "data-agent": name, onclick: () => this.act.agent(name) }, label, share);
+    this.names.insertBefore(button, this.costName ?? null);
+    return { button, name: label, share };
   }
 
   draw() {
@@ -126,19 +135,34 @@ export class Timeline {
     }
     if (width < 10) return;
     this.width = width;
-    this.colour = Object.fromEntries(COLOURS.map((name) => [name, css(`--${name}`)]));
     const g = this.canvas.getContext("2d");
+    g.setTransform(1, 0, 0, 1, 0, 0);
+    g.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    g.drawImage(this.#still(width, height, ratio), 0, 0);
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    g.clearRect(0, 0, width, height);
+    this.#cursor(g, height);
+    this.canvas.setAttribute("aria-label", this.#words());
+  }
+
+  // All but the cursor, kept: selecting an event draws nothing of it anew.
+  #still(width, height, ratio) {
+    const { model } = this;
+    const key = [this.from, this.to, width, height, ratio, model.version, model.running ? this.end() : 0, document.documentElement.dataset.theme].join();
+    if (this.stillKey === key) return this.stillCanvas;
+    this.stillKey = key;
+    this.colour = Object.fromEntries(COLOURS.map((name) => [name, css(`--${name}`)]));
+    this.stillCanvas ??= h("canvas");
+    this.stillCanvas.width = this.canvas.width;
+    this.stillCanvas.height = this.canvas.height;
+    const g = this.stillCanvas.getContext("2d");
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.font = `11.5px ${css("--sans")}`;
     this.#axis(g, width, height);
     model.agents.forEach((_, i) => this.#lane(g, i));
-    if (this.arrowsShown) this.#arrows(g);
+    this.#arrows(g);
     this.#cost(g, width, height);
     this.#marks(g);
-    this.#cursor(g, height);
-    this.canvas.setAttribute("aria-label", this.#words());
-    this.painted = (this.painted || 0) + 1;
+    return this.stillCanvas;
   }
 
   #words() {
@@ -344,9 +368,9 @@ export class Timeline {
     for (const [seq, level] of model.marks) {
       const agent = model.agent.data[seq];
       const t = model.t.data[seq];
-      if (level === "note" || agent < 0 || t < this.from || t > this.to) continue;
+      if (level === "note" || t < this.from || t > this.to) continue;
       const x = this.x(t);
-      const y = this.y(agent) + 2;
+      const y = agent < 0 ? AXIS - 9 : this.y(agent) + 2; // what befell the run as a whole is on the axis
       g.fillStyle = this.colour.bad;
       g.beginPath();
       g.moveTo(x - 4, y);
@@ -381,7 +405,8 @@ export class Timeline {
   hit(x, y) {
     const { model } = this;
     const agent = Math.floor((y - AXIS) / this.laneHeight);
-    if (agent < 0 || agent >= model.agents.length) return -1;
+    if (agent < 0) return model.marks.find(([seq, level]) => level !== "note" && model.agent.data[seq] < 0 && Math.abs(this.x(model.t.data[seq]) - x) < 6)?.[0] ?? -1;
+    if (agent >= model.agents.length) return -1;
     for (const [seq] of model.marks) {
       if (model.agent.data[seq] === agent && Math.abs(this.x(model.t.data[seq]) - x) < 6 && y < this.y(agent) + 10) return seq;
     }
