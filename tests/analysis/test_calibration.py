@@ -30,8 +30,8 @@ def test_generators_know_themselves(generator: Generator) -> None:
 @each
 def test_intervals_of_means_and_differences_hold_what_they_promise(generator: Generator) -> None:
     for n in (16, 200):
-        assert coverage_of_mean(generator, n, 2500).promised
-        assert coverage_of_paired(generator, n, 2500).promised
+        assert coverage_of_mean(generator, n, 1500).promised
+        assert coverage_of_paired(generator, n, 1500).promised
 
 
 @pytest.mark.parametrize("generator", [GENERATORS[0], GENERATORS[2]], ids=lambda g: g.name)
@@ -42,11 +42,11 @@ def test_ratio_intervals_hold_what_they_promise(generator: Generator) -> None:
 @each
 def test_the_detectable_effect_is_right_to_a_tenth(generator: Generator) -> None:
     for n in (16, 200):
-        assert detectable_effect(generator, n, 2500).error < 0.1
+        assert detectable_effect(generator, n, 1500).error < 0.1
 
 
 def test_the_frontier_probability_is_calibrated() -> None:
-    deciles = frontier_calibration(studies=1200, draws=499)
+    deciles = frontier_calibration(studies=800, draws=399)
     assert len(deciles) == 10
     for d in deciles:
         # Within 5 points, plus what counting this many designs cannot tell.

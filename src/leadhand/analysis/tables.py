@@ -26,7 +26,7 @@ from leadhand.core.values import Task
 from leadhand.runs.spec import read_run_file
 
 VERSION = 1
-CACHE = "tables"
+CACHE = ".tables"
 CHUNK = 250
 ALONE = 64
 """Up to so many runs are folded in this process: starting others would take longer."""
@@ -52,7 +52,7 @@ class Manifest(msgspec.Struct):
 
 
 def read_tables(study: Study, *, cache: bool = True, processes: int | None = None) -> Tables:
-    """The tables of a study. The cache lies in the study's folder under `tables/` and can be deleted at any time."""
+    """The tables of a study. The cache lies in the study's folder under `.tables/` and can be deleted at any time."""
     folder = study.folder / CACHE
     stamped = [m._replace(stamp=_stamp(m)) for m in study.members]
     stamps = {m.paths.id: m.stamp for m in stamped}

@@ -45,7 +45,7 @@ def read_scores(
     found = _columns(raw, names or {}, path)
     frame = _tidy(raw, found, path)
     listed = _read(tasks) if tasks else None
-    labels = _labels(listed, tasks) if listed is not None and tasks else _labels(raw, path)
+    labels = _labels(listed, tasks, {}) if listed is not None and tasks else _labels(raw, path, found)
     return Scores(
         frame=frame,
         factors=_factors(raw, found),
@@ -136,9 +136,12 @@ def _check(frame: pl.DataFrame, path: Path) -> None:
         )
 
 
-def _labels(raw: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """Task, tier, cluster: one row per task."""
-    found = {what: next((a for a in ALIASES[what] if a in raw.columns), "") for what in ("task", "tier", "cluster")}
+def _labels(raw: pl.DataFrame, path: Path, known: Mapping[str, str]) -> pl.DataFrame:
+    """Task, tier, cluster: one row per task. `known` says which column is what, where that is known already."""
+    found = {
+        what: known.get(what) or next((a for a in ALIASES[what] if a in raw.columns), "")
+        for what in ("task", "tier", "cluster")
+    }
     if not found["task"]:
         raise UsageError(f"{path} has no column for the task ({', '.join(ALIASES['task'])})")
     columns = [

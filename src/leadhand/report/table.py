@@ -71,9 +71,9 @@ def shown(value: Cell, kind: Kind) -> str:
         case "points":
             return _minus(f"{100 * value:+.1f}")
         case "usd":
-            return (
-                f"${value:,.0f}" if abs(value) >= 1000 else (f"${value:.2f}" if abs(value) >= 0.1 else f"${value:.4f}")
-            )
+            size = abs(value)
+            digits = 0 if size >= 1000 else (2 if size >= 0.1 or size == 0 else 4)
+            return f"{'−' if value < 0 else ''}${size:,.{digits}f}"
         case "minutes" | "hours":
             return f"{value:,.1f}"
         case "percent":
