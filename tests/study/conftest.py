@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from clusters import TwoNodes
 from study_files import HERE, STUDY, TASK, Make, Provider
 
 from leadhand.study.layout import StudyPaths
@@ -66,3 +67,19 @@ def provider(server: tuple[str, Path]) -> Provider:
 @pytest.fixture
 def paths(tmp_path: Path) -> StudyPaths:
     return StudyPaths(tmp_path / "study")
+
+
+@pytest.fixture(scope="session")
+def two_nodes() -> Iterator[TwoNodes]:
+    """One cluster for all tests: it takes a while to start."""
+    nodes = TwoNodes(cpus=2)
+    try:
+        yield nodes
+    finally:
+        nodes.close()
+
+
+@pytest.fixture
+def nodes(two_nodes: TwoNodes) -> TwoNodes:
+    two_nodes.repair()
+    return two_nodes

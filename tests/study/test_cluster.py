@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,6 @@ from leadhand.study.layout import StudyPaths
 from leadhand.study.session import Session
 
 pytestmark = [pytest.mark.anyio, pytest.mark.cluster, pytest.mark.timeout(300)]
-
-
-@pytest.fixture
-def nodes() -> Iterator[TwoNodes]:
-    nodes = TwoNodes(cpus=2)
-    try:
-        yield nodes
-    finally:
-        nodes.close()
 
 
 def engine(nodes: TwoNodes, slots: int) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from benches import StudyBench
+from clusters import TwoNodes
 from study_files import Make, Provider
 
 from leadhand.study.local import LocalEngine
@@ -28,23 +28,14 @@ async def test_local(check: Check, make_study: Make, provider: Provider, tmp_pat
     await check(setup)
 
 
-@pytest.fixture(scope="module")
-def ray() -> Iterator[Any]:
-    """A cluster of one node on this machine, for all checks."""
-    from clusters import one_node
-
-    with one_node(cpus=2) as ray:
-        yield ray
-
-
 @pytest.mark.cluster
 @pytest.mark.timeout(180)
 @each_check
-async def test_ray(check: Check, ray: Any, make_study: Make, provider: Provider, tmp_path: Path) -> None:
+async def test_ray(check: Check, nodes: TwoNodes, make_study: Make, provider: Provider, tmp_path: Path) -> None:
     from leadhand.study.cluster import RayEngine
 
     @asynccontextmanager
     async def setup() -> AsyncIterator[Bench]:
-        yield StudyBench(RayEngine(ray, {}, 2, 1.0, own=False), make_study, provider, tmp_path / "runs")
+        yield StudyBench(RayEngine(nodes.ray, {}, 2, 1.0, own=False), make_study, provider, tmp_path / "runs")
 
     await check(setup)

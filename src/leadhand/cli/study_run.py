@@ -57,16 +57,28 @@ def run(o: Options, *, plain: bool, as_json: bool) -> int:
         say = study_live.sayer(out, plain)
         session = Session(prepared, paths, accept_changes=o.accept_changes, say=say)
         slots = o.concurrency or prepared.file.concurrency
-        end = anyio.run(_until_stopped, session, o, keys, slots, out, plain)
+        engine = _engine(o, keys, slots, paths.folder)
+        try:
+            end = anyio.run(_until_stopped, session, engine, out, plain)
+        except BaseExceptionGroup as raised:
+            raise _first(raised) from raised
     return _result(session, end, as_json=as_json)
 
 
-def _engine(o: Options, keys: Mapping[str, str], slots: int) -> Engine:
+def _engine(o: Options, keys: Mapping[str, str], slots: int, folder: Path) -> Engine:
     if o.engine == "local":
-        return LocalEngine(keys, slots)
-    from leadhand.study.cluster import open_cluster
+        engine: Engine = LocalEngine(keys, slots)
+    else:
+        from leadhand.study.cluster import open_cluster
 
-    return open_cluster(keys, slots, address=o.address)
+        engine = open_cluster(keys, slots, address=o.address)
+    if not o.copy_to:
+        return engine
+    from leadhand.study.copies import Copying
+
+    copying = Copying(engine, o.copy_to)
+    copying.whole(folder)
+    return copying
 
 
 def _urls(given: tuple[str, ...]) -> dict[str, str]:
@@ -78,9 +90,13 @@ def _urls(given: tuple[str, ...]) -> dict[str, str]:
     return urls
 
 
-async def _until_stopped(
-    session: Session, o: Options, keys: Mapping[str, str], slots: int, out: Console, plain: bool
-) -> End | None:
+def _first(raised: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error itself, out of the groups that it came through: one of ours is told in one line."""
+    first = raised.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+async def _until_stopped(session: Session, engine: Engine, out: Console, plain: bool) -> End | None:
     end: End | None = None
 
     async def watch() -> None:
@@ -99,7 +115,7 @@ async def _until_stopped(
     async with anyio.create_task_group() as group:
         group.start_soon(watch)
         async with study_live.shown(session.board, session.record.name, out, plain):
-            end = await session.run(_engine(o, keys, slots))
+            end = await session.run(engine)
         group.cancel_scope.cancel()
     return end
 

@@ -180,6 +180,9 @@ def open_cluster(keys: Mapping[str, str], slots: int, *, address: str = "", cpus
     Raises `UsageError` where Ray is not installed or the cluster does not answer. Blocks (seconds).
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if not address or address.startswith(("127.", "localhost")):
+        # Else Ray puts this machine's own address in the place of a loopback one, and listens there.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     try:
         import ray
         import ray.util.scheduling_strategies
