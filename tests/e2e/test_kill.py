@@ -197,7 +197,7 @@ def _body(added: MessageAdded) -> Any:
     return msgspec.to_builtins(added.message.body)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_killed_anywhere_and_resumed_a_run_loses_and_repeats_nothing(task: Path, tmp_path: Path) -> None:
     seeds = iter(range(1_000_000))
     seen: Counter[str] = Counter()

@@ -7,14 +7,14 @@ canonical JSON of the body. So equal ids mean equal prompts, and a model call re
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from leadhand.core.clean import encoded
 from leadhand.core.errors import JournalError
-from leadhand.core.values import Assistant, Body, ToolSpec, Value
+from leadhand.core.values import Assistant, Body, ToolResults, ToolSpec, Value
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -72,6 +72,43 @@ class Message(Value, frozen=True, kw_only=True):
     id: str
     parent: str
     body: Body
+
+
+class Elided(Value, frozen=True, kw_only=True):
+    """One tool result that says something else in a new chain: its places in the old chain and in its message."""
+
+    message: int
+    result: int
+    text: str
+
+
+def rechained(messages: Sequence[Message], elided: Iterable[Elided]) -> list[Message]:
+    """A chain with some results replaced. Messages before the first keep their ids, those after it get new ones.
+
+    Raises `JournalError` where there is no such result.
+    """
+    texts: dict[int, dict[int, str]] = {}
+    for e in elided:
+        texts.setdefault(e.message, {})[e.result] = e.text
+    first = min(texts, default=len(messages))
+    chain = list(messages[:first])
+    for place, message in enumerate(messages[first:], first):
+        body, parent = _replaced(message.body, texts.pop(place, {})), chain[-1].id if chain else message.parent
+        chain.append(Message(id=next_id(parent, body), parent=parent, body=body))
+    if texts:
+        raise JournalError(f"message {min(texts)} of a chain of {len(messages)} was elided: the journal is damaged")
+    return chain
+
+
+def _replaced(body: Body, texts: dict[int, str]) -> Body:
+    if not texts:
+        return body
+    if not isinstance(body, ToolResults) or max(texts) >= len(body.results) or min(texts) < 0:
+        raise JournalError("something was elided that is no tool result: the journal is damaged")
+    results = tuple(
+        msgspec.structs.replace(r, text=texts[i]) if i in texts else r for i, r in enumerate(body.results)
+    )
+    return ToolResults(results=results)
 
 
 class Conversation:
