@@ -1,0 +1,189 @@
+"""`leadhand study` as users type it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sessions import outcomes
+from study_files import HERE, Make, Provider
+
+from leadhand.analysis.tidy import read_scores
+from leadhand.cli.study_live import drawn, line_of
+from leadhand.core.errors import LeadhandError
+from leadhand.core.events import AttemptFailed, AttemptStarted, Entry
+from leadhand.core.values import FREE
+from leadhand.study.board import Board
+from leadhand.study.copies import Copying
+from leadhand.study.engine import Job
+from leadhand.study.layout import PlannedRun, StudyPaths
+from leadhand.study.outcome import Outcome
+from leadhand.study.purse import Purse
+
+
+def leadhand(*arguments: str, cwd: Path, code: int = 0) -> str:
+    command = [sys.executable, "-W", "error", str(HERE / "study_cli.py"), "study", *arguments]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == code, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_from_plan_to_export(make_study: Make, provider: Provider, tmp_path: Path) -> None:
+    file = make_study(provider.url, tasks=2, schedules='["blocking"]')
+    plan = json.loads(leadhand("plan", str(file), "--json", cwd=tmp_path))
+    assert (plan["runs"], len(plan["designs"]), plan["forecast"]["worst_usd"]) == (6, 3, 600.0)
+    assert plan["forecast"]["usd"] is None
+
+    ran = json.loads(leadhand("run", str(file), "--json", "--copy-to", f"file://{tmp_path}/copy", cwd=tmp_path))
+    folder = Path(ran["folder"])
+    assert folder == tmp_path / "studies" / "small"
+    assert (ran["end"], ran["finished"], ran["runs"]) == ("finished", 6, 6)
+    assert ran["settled_usd"] == pytest.approx(provider.usd(), abs=1e-6)
+    copied = tmp_path / "copy" / "runs"
+    for name in outcomes(StudyPaths(folder)):
+        assert (copied / name / "journal.jsonl").read_bytes() == (folder / "runs" / name / "journal.jsonl").read_bytes()
+
+    status = json.loads(leadhand("status", "small", "--json", cwd=tmp_path))
+    assert (status["tally"]["finished"], status["tally"]["waiting"]) == (6, 0)
+    assert "6 of 6 runs finished" in leadhand("status", "small", cwd=tmp_path)
+
+    shown = leadhand("results", "small", cwd=tmp_path)
+    assert "P_blocking" in shown
+    assert "+37.5" in shown
+
+    rows = list(csv.DictReader(io.StringIO(leadhand("export", "small", cwd=tmp_path))))
+    assert len(rows) == 6
+    assert sum(float(r["cost"]) for r in rows) == pytest.approx(provider.usd(), abs=1e-6)
+    leadhand("export", "small", "--to", "out.csv", cwd=tmp_path)
+    scores = read_scores(tmp_path / "out.csv")
+    assert len(scores.frame) == 6
+
+    # What was run is what the next plan knows.
+    again = json.loads(leadhand("plan", str(file), "--json", cwd=tmp_path))
+    assert [line["source"] for line in again["forecast"]["lines"]] == ["2 runs of your own"] * 3
+    assert again["forecast"]["usd"]["expected"] == pytest.approx(provider.usd(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("plan", "nothing-of-the-kind"), "sol-terra-luna"),
+        (("status", "nowhere"), "no study 'nowhere'"),
+        (("run", "FILE", "--engine", "abacus"), "no engine 'abacus'"),
+        (("run", "FILE", "--max-usd", "plenty"), "--max-usd"),
+        (("run", "FILE", "--max-usd", "1"), "a single run may spend $100"),
+        (("run", "FILE", "--concurrency", "0"), "--concurrency"),
+        (("run", "FILE", "--sandbox", "castle"), "castle"),
+        (("run", "FILE", "--copy-to", "nothing://x"), "--copy-to nothing://x"),
+        (("plan", "FILE", "--past", "nowhere"), "--past"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(arguments: tuple[str, ...], says: str, make_study: Make, tmp_path: Path) -> None:
+    file = str(make_study())
+    said = leadhand(*(file if a == "FILE" else a for a in arguments), cwd=tmp_path, code=2)
+    assert says in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_the_shipped_plans_print(tmp_path: Path) -> None:
+    said = leadhand("plan", "opus-haiku", cwd=tmp_path)
+    assert "3,800" in said
+    assert "not counting 16 designs" in " ".join(said.split())
+    assert "published [1]" in said
+
+
+# --- the display -----------------------------------------------------------------------------------------------------
+
+
+def board(budget: float | None = 50.0) -> tuple[Board, list[float]]:
+    clock = [100.0]
+    runs = tuple(
+        PlannedRun(run=f"{d}.t{n}.1", design=d, task=f"t{n}", repeat=1, identity="x") for n in range(4) for d in "ab"
+    )
+    made = Board(runs, Purse(budget, {}), lambda: clock[0])
+    made.known({}, set())
+    return made, clock
+
+
+def entry(event: Any, seq: int = 0) -> Entry:
+    return Entry(v=1, seq=seq, at="", session=0, mono=0.0, agent="lead", event=event)
+
+
+def test_the_board_counts_rate_dollars_and_the_expected_end() -> None:
+    made, clock = board()
+    first, second = made.runs[:2]
+    for run in (first, second):
+        made.purse.hold(run.run, 5.0)
+        made.started(run, {"m": FREE}, None)
+    p = made.picture()
+    assert (p.done, p.running, p.held_usd, p.rate, p.left_s) == (0, 2, 10.0, None, None)
+    clock[0] += 600
+    made.purse.settle(first.run, 2.0)
+    made.finished(first, Outcome(status="finished", reward=0.5, settled_usd=2.0, seconds=300))
+    p = made.picture()
+    assert (p.done, p.running, p.spent_usd) == (1, 1, 2.0)
+    assert p.rate == pytest.approx(6.0)
+    assert p.left_s == pytest.approx(7 * 600)
+    assert p.expected_usd == pytest.approx(2.0 + 7 * 2.0)
+    assert "1 of 8 runs" in line_of(p)
+    assert "of $50.00 (+$5.00 reserved)" in line_of(p)
+    assert "6 runs an hour" in line_of(p)
+    assert drawn("x", p) is not None
+    lines = {line.name: line for line in p.designs}
+    assert (lines["a"].done, lines["a"].reward, lines["b"].reward) == (1, 0.5, None)
+
+
+def test_the_board_says_why_nothing_moves() -> None:
+    made, clock = board()
+    see = made.started(made.runs[0], {"m": FREE}, None)
+    see(entry(AttemptStarted(attempt=1, head="", model="m", prompt_bound=1, output_bound=1)))
+    see(entry(AttemptFailed(attempt=1, fault="overload", error="come back later\x1b[2J", retry_in_s=5.0)))
+    assert "1 attempts failed in the last minute, the last with overload: come back later" in line_of(made.picture())
+    assert "\x1b" not in line_of(made.picture())
+    clock[0] += 61
+    assert made.picture().trouble == ""
+
+
+def test_a_resumed_run_shows_only_what_is_new() -> None:
+    made, _ = board(None)
+    see = made.started(made.runs[0], {"m": FREE}, Outcome(settled_usd=3.0))
+    see(entry(AttemptFailed(attempt=7, fault="cut", error="the harness was killed", maybe_billed=True)))
+    assert made.picture().running_usd == 3.0
+
+
+# --- copies ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_a_copy_that_fails_keeps_the_run(tmp_path: Path) -> None:
+    run = tmp_path / "study" / "runs" / "r"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text("{}")
+    (run / "journal.jsonl").write_text("1\n")
+    (tmp_path / "study" / "study.json").write_text("{}")
+
+    class Done:
+        slots = 3
+
+        async def submit(self, job: Job) -> Outcome:
+            return Outcome(status="finished")
+
+        async def aclose(self) -> None:
+            pass
+
+    (tmp_path / "file").write_text("in the way")
+    blocked = Copying(Done(), f"file://{tmp_path}/file/x")
+    assert blocked.slots == 3
+    with pytest.raises(LeadhandError, match="cannot copy"):
+        await blocked.submit(Job(run, None, lambda entry: None))  # type: ignore[arg-type]
+    copying = Copying(Done(), f"file://{tmp_path}/copy")
+    copying.whole(tmp_path / "study")
+    assert (tmp_path / "copy" / "runs" / "r" / "journal.jsonl").read_text() == "1\n"
+    assert (tmp_path / "copy" / "study.json").exists()
