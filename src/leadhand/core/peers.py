@@ -21,7 +21,7 @@ from leadhand.core.errors import SandboxError
 from leadhand.core.events import ProcessesKilled, Selected
 from leadhand.core.harness import End, Harness
 from leadhand.core.peer_tools import PeerTools
-from leadhand.core.single import Single, eligible, end_of
+from leadhand.core.single import Single, eligible, end_of, end_of_run
 
 OPEN = "{workspace}"
 """What stands in the prompts for the working directory: each peer has its own."""
@@ -61,7 +61,9 @@ class Peers:
         if chosen is None:
             return End("cancelled", "stopped by the user before anyone had begun")
         await self._take(chosen)
-        return self._end(chosen)
+        end = end_of_run(self.h.state, self.h.design)
+        assert end is not None
+        return end
 
     def stop(self) -> None:
         """Wrap up: end all peers now; `run` returns `cancelled`, unless the one to be collected has finished."""
@@ -134,15 +136,6 @@ class Peers:
             self.h.record("", Selected(chosen=chosen, selector=design.collect))
         assert state.selected is not None
         return state.selected.chosen
-
-    def _end(self, chosen: str) -> End:
-        """How the run ends: as the chosen peer did, but where the last was asked for and the user stopped some."""
-        ends = {peer.name: peer.ended for peer in self.peers}
-        if self.h.design.collect == "last" and any(end and end.status == "cancelled" for end in ends.values()):
-            return End("cancelled", "stopped by the user")
-        end = ends[chosen]
-        assert end is not None
-        return end
 
     # --- working copies ----------------------------------------------------------------------------------------
 

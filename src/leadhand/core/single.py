@@ -8,6 +8,7 @@ import anyio
 
 from leadhand.core.agent import Agent, TeamTool
 from leadhand.core.boundary import at_boundary
+from leadhand.core.design import Design
 from leadhand.core.events import AgentEnded, AgentStarted, Role
 from leadhand.core.harness import End, Harness
 from leadhand.core.state import State
@@ -46,7 +47,7 @@ class Single:
         state, design = self.h.state, self.h.design
         if self.name in state.agents:
             return
-        root = self.h.root(self._role, design.lead, design.lead_reasoning)
+        root = self.h.root(self._role, design.lead, design.lead_reasoning, design.lead_cache_ttl)
         new = not state.has_root(root.id)
         event = AgentStarted(
             role=self._role,
@@ -110,6 +111,22 @@ def end_of(state: State, name: str) -> End | None:
     if agent is None or agent.ended is None:
         return None
     return End(agent.ended.status, agent.ended.text, agent.ended.fault)
+
+
+def end_of_run(state: State, design: Design) -> End | None:
+    """How a run ends, if the journal says so: as its head did, or as the one that was selected.
+
+    Where all were to come to their ends and the user stopped some, it was cancelled.
+    """
+    if design.strategy == "team":
+        return end_of(state, design.heads[0])
+    if state.selected is None:
+        return None
+    ends = [end_of(state, name) for name in design.heads]
+    everybody = design.strategy == "best-of-k" or design.collect == "last"
+    if everybody and any(end is not None and end.status == "cancelled" for end in ends):
+        return End("cancelled", "stopped by the user")
+    return end_of(state, state.selected.chosen)
 
 
 def eligible(state: State, names: tuple[str, ...]) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import anyio.to_thread
 
 import leadhand
 from leadhand import models, sandboxes
+from leadhand.core import peers
 from leadhand.core.attempts import settle_cut
 from leadhand.core.errors import GradingError, LeadhandError, SandboxError, SandboxLost, UsageError
 from leadhand.core.events import (
@@ -31,11 +33,15 @@ from leadhand.core.events import (
 )
 from leadhand.core.harness import End, Harness
 from leadhand.core.journal import Journal
+from leadhand.core.peers import Peers
 from leadhand.core.ports import Limiter, Model, Sandbox
+from leadhand.core.signal import Signal
+from leadhand.core.single import end_of_run
 from leadhand.core.state import State
 from leadhand.core.team import Team
 from leadhand.core.values import SandboxSpec
-from leadhand.runs import grading, store
+from leadhand.runs import best_of, grading, store
+from leadhand.runs.best_of import BestOf, Opened
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.plan import filled
 from leadhand.runs.setup import set_up
@@ -72,8 +78,9 @@ class Execution:
         self._observers = observers
         self._limiter = limiter
         self._ports = ports
-        self._team: Team | None = None
+        self._team: Team | Peers | BestOf | None = None
         self._before: anyio.CancelScope | None = None
+        self._settled = Signal()
         self._stopped = False
 
     def stop(self) -> None:
@@ -123,7 +130,7 @@ class Execution:
 
     async def _run(self, journal: Journal, state: State, entries: list[Entry]) -> None:
         """From wherever it stands to `RunEnded`. A dead sandbox ends the run as `infrastructure`."""
-        end = self._ended(state)
+        end = end_of_run(state, self.run.lock.design)
         if end is None or not collected(entries):
             try:
                 end = await self._in_sandbox(journal, state, entries)
@@ -132,13 +139,6 @@ class Execution:
                 close(journal, state, end)
         status: RunEnd = "infrastructure" if end.status == "failed" else end.status
         journal.append("", RunEnded(status=status, text=end.fault or end.text))
-
-    def _ended(self, state: State) -> End | None:
-        """How the lead (or the solo agent) ended, if it has."""
-        head = state.agents.get("solo" if self.run.lock.design.solo else "lead")
-        if head is None or head.ended is None:
-            return None
-        return End(head.ended.status, head.ended.text, head.ended.fault)
 
     async def _in_sandbox(self, journal: Journal, state: State, entries: list[Entry]) -> End:
         """The team's work and its collection. An interrupted sandbox leaves behind what a resumed run needs."""
@@ -151,9 +151,12 @@ class Execution:
                 if self._stopped:
                     self._before.cancel()
                 await set_up(self.paths, self.run, journal, entries)
-            sandbox = await self._sandbox(journal, entries)
+            harness = partial(self._harness, journal, state, opened)
+            if self.run.lock.design.strategy == "best-of-k":
+                return await self._best_of(journal, state, entries, harness)
+            sandbox, restarted = await self._sandbox(journal, entries)
             try:
-                end = self._ended(state) or await self._team_run(journal, state, sandbox, opened, entries)
+                end = await self._team_run(harness(sandbox), restarted)
                 await self._collect(journal, sandbox)
                 keep = False
                 return end
@@ -171,55 +174,78 @@ class Execution:
     def _open(self, name: str) -> Model:
         return self._ports.open_model(name, base_url=self.run.request.base_urls.get(name, ""), env=self._keys)
 
-    async def _sandbox(self, journal: Journal, entries: list[Entry]) -> Sandbox:
-        """Start the team's sandbox, or take up again the one that the journal names."""
+    async def _sandbox(self, journal: Journal, entries: list[Entry], candidate: str = "") -> Opened:
+        """Start the team's (or a candidate's) sandbox, or take up again the one that the journal names."""
         lock = self.run.lock
         spec = store.sandbox_spec(self.paths, self.run, network=lock.task.network)
-        started = [e.event.info for e in entries if isinstance(e.event, SandboxStarted)]
+        if candidate:
+            own = await best_of.prepare(self.paths, candidate)
+            spec = best_of.spec_of(spec, own, best_of.sandbox_id(self.paths, candidate))
+        started = [e.event.info for e in entries if isinstance(e.event, SandboxStarted) and e.agent == candidate]
         if started:
-            killed = await anyio.to_thread.run_sync(store.clear_leftovers, self.paths.id)
+            killed = await anyio.to_thread.run_sync(store.clear_leftovers, spec.run_id)
             sandbox = await sandboxes.reattach(started[-1], spec)
             killed += await sandbox.kill()
-            journal.append("", SandboxStarted(info=sandbox.info, reattached=True))
+            journal.append(candidate, SandboxStarted(info=sandbox.info, reattached=True))
             journal.append("", ProcessesKilled(count=killed, why="left over from an interrupted session"))
-            return sandbox
+            return Opened(sandbox, again=True)
         sandbox = await self._ports.start_sandbox(spec, lock.sandbox)
-        journal.append("", SandboxStarted(info=sandbox.info))
+        journal.append(candidate, SandboxStarted(info=sandbox.info))
         for warning in sandbox.info.warnings:
             journal.append("", Warned(text=warning))
-        return sandbox
+        return Opened(sandbox, again=False)
 
-    async def _team_run(
-        self, journal: Journal, state: State, sandbox: Sandbox, opened: Mapping[str, Model], entries: list[Entry]
-    ) -> End:
+    def _harness(
+        self, journal: Journal, state: State, opened: Mapping[str, Model], sandbox: Sandbox, candidate: str = ""
+    ) -> Harness:
         lock = self.run.lock
         reference = sandbox.info.path(lock.task.reference) if lock.task.reference else ""
-        harness = Harness(
+        workspace = peers.OPEN if lock.design.strategy == "peers" else sandbox.info.workspace
+        return Harness(
             journal=journal,
             state=state,
             design=lock.design,
-            prompts=filled(lock.prompts, sandbox.info.workspace, reference),
+            prompts=filled(lock.prompts, workspace, reference),
             models=opened,
             sandbox=sandbox,
             limiter=self._limiter,
             cache_key=self.paths.id[-8:],
-            random=Random(f"{self.run.request.seed}-{lock.digest}-{journal.session}"),
+            random=Random(f"{self.run.request.seed}-{lock.digest}-{journal.session}{candidate}"),
+            settled=self._settled,
         )
-        restarted = any(isinstance(e.event, SandboxStarted) and e.event.reattached for e in entries[-3:])
-        self._team = Team(harness, restarted=restarted)
+
+    async def _team_run(self, harness: Harness, restarted: bool) -> End:
+        strategy = Peers if harness.design.strategy == "peers" else Team
+        self._team = team = strategy(harness, restarted=restarted)
         if self._stopped:
-            self._team.stop()
-        return await self._team.run()
+            team.stop()
+        return await team.run()
+
+    async def _best_of(
+        self, journal: Journal, state: State, entries: list[Entry], harness: Callable[[Sandbox, str], Harness]
+    ) -> End:
+        """Candidates in sandboxes of their own; the archive of the chosen one is the run's submission."""
+        opener = partial(self._sandbox, journal, entries)
+        self._team = best = BestOf(self.paths, self.run, journal, state, entries, open=opener, harness=harness)
+        if self._stopped:
+            best.stop()
+        chosen = await best.run()
+        await self._submit(journal, chosen.blob, chosen.bytes)
+        end = end_of_run(state, self.run.lock.design)
+        assert end is not None
+        return end
 
     async def _collect(self, journal: Journal, sandbox: Sandbox) -> None:
         """Kill what runs, keep the workspace as a blob, publish it where the run is on a repository."""
         journal.append("", ProcessesKilled(count=await sandbox.kill(), why="before collecting"))
-        partial = self.paths.blobs / "collecting.partial"
+        unfinished = self.paths.blobs / "collecting.partial"
         try:
-            await sandbox.collect(partial)
+            await sandbox.collect(unfinished)
         except tarfile.TarError as error:
             raise SandboxError(f"the workspace cannot be collected: {error}") from error
-        blob, size = await anyio.to_thread.run_sync(store.keep_blob, self.paths, partial)
+        await self._submit(journal, *await anyio.to_thread.run_sync(store.keep_blob, self.paths, unfinished))
+
+    async def _submit(self, journal: Journal, blob: str, size: int) -> None:
         if self.run.lock.repository is not None:
             try:
                 await anyio.to_thread.run_sync(store.publish, self.paths, self.run.lock.repository, blob)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import anyio
 import anyio.to_thread
 import msgspec
@@ -13,7 +15,7 @@ from leadhand.core.errors import GradingError, UsageError
 from leadhand.core.events import Collected, Entry, Graded, GradingFailed, GradingStarted, RunEnded
 from leadhand.core.journal import Journal
 from leadhand.core.ports import Sandbox
-from leadhand.core.values import SandboxSpec
+from leadhand.core.values import Grade, SandboxSpec
 from leadhand.runs import store
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import RunFile, read_run_file
@@ -33,9 +35,18 @@ async def grade(paths: RunPaths, run: RunFile, journal: Journal, entries: list[E
 
     A fault of the grading is recorded as such and is never a reward.
     """
-    task = run.lock.task
+    digest = run.lock.task.grader_digest
     archive = next((paths.blob(e.event.blob) for e in reversed(entries) if isinstance(e.event, Collected)), None)
-    journal.append("", GradingStarted(digest=task.grader_digest))
+    journal.append("", GradingStarted(digest=digest))
+    grade, error = await grade_of(paths, run, archive)
+    if grade is None:
+        journal.append("", GradingFailed(digest=digest, error=error))
+    else:
+        journal.append("", Graded(grade=grade, digest=digest))
+
+
+async def grade_of(paths: RunPaths, run: RunFile, archive: Path | None) -> tuple[Grade | None, str]:
+    """The grade of one archive, in a fresh sandbox; or None, and why there is none."""
     name = f"{paths.id}.grading"
 
     async def start(spec: SandboxSpec) -> Sandbox:
@@ -45,16 +56,19 @@ async def grade(paths: RunPaths, run: RunFile, journal: Journal, entries: list[E
         await anyio.to_thread.run_sync(store.clear_leftovers, name)
         await anyio.to_thread.run_sync(store.remove, paths.grading)
         paths.grading.mkdir()
-        if archive is None or not archive.exists():
-            raise GradingError(f"the submission of run {paths.id} is missing from its blobs/")
-        grade = await benchmark_of(task).grade(task, archive, start, paths.grading)
+        submission = _found(archive, paths)
+        return await benchmark_of(run.lock.task).grade(run.lock.task, submission, start, paths.grading), ""
     except (GradingError, OSError) as error:
-        journal.append("", GradingFailed(digest=task.grader_digest, error=str(error)))
-    else:
-        journal.append("", Graded(grade=grade, digest=task.grader_digest))
+        return None, str(error)
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(store.remove, paths.grading)
+
+
+def _found(archive: Path | None, paths: RunPaths) -> Path:
+    if archive is None or not archive.exists():
+        raise GradingError(f"the submission of run {paths.id} is missing from its blobs/")
+    return archive
 
 
 async def regrade(paths: RunPaths) -> list[Entry]:

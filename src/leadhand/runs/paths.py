@@ -7,6 +7,7 @@ RUN/
   workspace/       what the team works on (bwrap and local bind it)
   scratch/         reports and long outputs, outside the submission
   mounts/          staged copies of what is shown read-only
+  candidates/      best of k: of each candidate a workspace/ and a scratch/
   grading/         scratch of one grading, removed after it
   result.patch     of a run on a repository: the diff (derived)
 """
@@ -51,6 +52,10 @@ class RunPaths:
     @property
     def mounts(self) -> Path:
         return self.folder / "mounts"
+
+    def candidate(self, name: str) -> RunPaths:
+        """Where the workspace and the scratch folder of one candidate are."""
+        return RunPaths(self.folder / "candidates" / name)
 
     @property
     def grading(self) -> Path:

@@ -14,12 +14,11 @@ from leadhand import guidance, models, sandboxes
 from leadhand.benchmarks.folder import fill_prompt
 from leadhand.core.chain import Root
 from leadhand.core.crew import briefing
-from leadhand.core.design import Design, check
+from leadhand.core.design import Design, Kind, check
 from leadhand.core.errors import UsageError
 from leadhand.core.events import Role
-from leadhand.core.harness import Prompts
+from leadhand.core.harness import Prompts, root_of
 from leadhand.core.state import Delegation
-from leadhand.core.tools import specs
 from leadhand.core.values import Limits
 from leadhand.runs import repository
 from leadhand.runs.spec import Lock, Request, RunFile, identity
@@ -36,12 +35,15 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
     now = datetime.now(UTC)
     for name in design.models:  # opening connects to nothing, but finds unknown names and missing keys
         models.open_model(name, base_url=request.base_urls.get(name, ""), env=keys)
-    for name, reasoning in _reasoning(design):
+    for name, reasoning, cache_ttl in _asked(design):
         models.check_reasoning(name, reasoning, design.max_output_tokens)
+        models.check_cache_ttl(name, cache_ttl)
     prices = {name: models.find_price(name, now, request.prices) for name in design.models}
     kind, reason = chosen or sandboxes.choose(request.sandbox)
     if task.isolated and kind == "local":
         raise UsageError(f"task {task.id} needs a closed sandbox: --sandbox bwrap or docker, not local")
+    if design.strategy == "best-of-k" and design.selector == "oracle" and task.grader is None:
+        raise UsageError(f"selector 'oracle' needs a grader, and the task {task.id!r} has none: select by tests")
     repo = repository.inspect(Path(request.repository)) if request.repository else None
     if repo is not None:
         task = msgspec.structs.replace(
@@ -65,10 +67,10 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
     return RunFile(request=request, lock=lock)
 
 
-def _reasoning(design: Design) -> list[tuple[str, str]]:
-    """Every model with the effort that the design asks of it."""
-    workers = [] if design.solo else [(k.model, k.reasoning) for k in design.worker_kinds]
-    return [(design.lead, design.lead_reasoning), *workers]
+def _asked(design: Design) -> list[tuple[str, str, str]]:
+    """Every model with the effort that the design asks of it, and the lifetime of its prompt cache."""
+    workers = [] if design.solo else [(k.model, k.reasoning, k.cache_ttl) for k in design.worker_kinds]
+    return [(design.lead, design.lead_reasoning, design.lead_cache_ttl), *workers]
 
 
 def _tighter(design: Design, request: Request) -> Limits:
@@ -100,26 +102,24 @@ def preview(run: RunFile) -> list[Preview]:
     design = run.lock.design
     home = f"/scratch/peers/{design.heads[0]}" if design.strategy == "peers" else "/workspace"
     prompts = filled(run.lock.prompts, home, run.lock.task.reference)
-    settings = {"max_output_tokens": design.max_output_tokens}
 
-    def agent(name: str, role: Role, model: str, reasoning: str, first: str) -> Preview:
-        system = prompts.worker if role == "worker" else prompts.lead
-        root = Root(
-            system=system, tools=specs(design, role), settings={"model": model, "reasoning": reasoning, **settings}
-        )
-        return Preview(name, model, root, first)
+    def agent(name: str, role: Role, kind: Kind, first: str) -> Preview:
+        root = root_of(design, prompts, role, kind.model, kind.reasoning, kind.cache_ttl)
+        return Preview(name, kind.model, root, first)
+
+    head = Kind(name="", model=design.lead, reasoning=design.lead_reasoning, cache_ttl=design.lead_cache_ttl)
 
     if not design.has_lead:
         heads, role = design.heads, design.roles[0]
         name = heads[0] if len(heads) == 1 else f"{heads[0]} (and likewise to {heads[-1]})"
-        return [agent(name, role, design.lead, design.lead_reasoning, prompts.task)]
-    shown = [agent("lead", "lead", design.lead, design.lead_reasoning, prompts.task)]
+        return [agent(name, role, head, prompts.task)]
+    shown = [agent("lead", "lead", head, prompts.task)]
     given = Delegation(id="d1", worker="w1", call="", assignment="<the lead's assignment>", resumed=False)
     # A forked worker goes on in the lead's own conversation.
     role = "lead" if design.context == "fork" else "worker"
     for kind in design.worker_kinds:
         name = f"worker of kind {kind.name}" if kind.name else "worker"
-        shown.append(agent(name, role, kind.model, kind.reasoning, briefing(prompts, design, kind.name, given)))
+        shown.append(agent(name, role, kind, briefing(prompts, design, kind.name, given)))
     return shown
 
 
