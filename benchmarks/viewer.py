@@ -149,9 +149,8 @@ def remembered(page: Any, server: int) -> None:
     session.send("HeapProfiler.collectGarbage")
     session.send("Performance.enable")
     metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
-    print(
-        f"heap of the page     {metrics['JSHeapUsedSize'] / 1e6:6.0f} MB; its process {max(map(resident, renderers())):.0f} MB"
-    )
+    whole = max(map(resident, renderers()))
+    print(f"heap of the page     {metrics['JSHeapUsedSize'] / 1e6:6.0f} MB; its process {whole:.0f} MB")
     print(f"memory of the server {resident(server):6.0f} MB; load {load()}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -62,7 +63,7 @@ def test_the_frontier_first_then_a_design_a_task_a_run(
 
 def test_a_study_that_goes_on(tmp_path: Path, view: Callable[[Path], str], chromium: Any) -> None:
     random = Random(1)
-    (tmp_path / "study.json").write_text('{"runs": 3}')
+    (tmp_path / "study.json").write_text(json.dumps({"runs": [{"run": name} for name in "abc"]}))
     small_run(tmp_path / "runs" / "a", STUDY[0], "t", 0.5, random)
     small_run(tmp_path / "runs" / "b", STUDY[2], "t", 0.75, Random(9), ended=False)
     with watched(chromium) as page:

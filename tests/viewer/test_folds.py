@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import tarfile
 from pathlib import Path
 from random import Random
@@ -158,6 +159,24 @@ def test_a_study_averages_repeats_and_leaves_out_what_is_not_valid(tmp_path: Pat
     assert team.frontier
     assert study.left_out == 0
     assert {(c.design, c.task): c.reward for c in study.cells}[(team.design, "b")] is None
+
+
+def test_a_study_names_its_designs_and_puts_attempts_aside(tmp_path: Path) -> None:
+    random = Random(2)
+    listed = [{"run": f"team.a.{i}-1234", "design": "team", "task": "a", "repeat": i} for i in (1, 2)]
+    (tmp_path / "study.json").write_text(json.dumps({"runs": listed}))
+    for name, reward in (("team.a.1-1234", 0.6), ("team.a.1-1234.attempt-1", 0.1), ("team.a.2-1234", 0.8)):
+        small_run(tmp_path / "runs" / name, STUDY[2], "task of some folder", reward, random)
+    home = Folder(tmp_path).home()
+    assert [(r["design"], r["task"], r["repeat"], r["attempt"]) for r in home["rows"]] == [
+        ("team", "a", 1, 0),
+        ("team", "a", 1, 1),
+        ("team", "a", 2, 0),
+    ]
+    (line,) = home["study"]["designs"]
+    assert line["reward"]["mean"] == pytest.approx(0.7)
+    assert (line["runs"], line["counted"], home["study"]["left_out"], home["study"]["planned"]) == (3, 2, 1, 2)
+    assert line["total_usd"] == pytest.approx(sum(r["usd"] for r in home["rows"]))
 
 
 def test_the_runs_of_a_folder(tmp_path: Path) -> None:

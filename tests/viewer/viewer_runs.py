@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from leadhand.analysis.factors import factors_of
 from leadhand.core.chain import Conversation, Root
 from leadhand.core.design import Design
 from leadhand.core.events import (
@@ -354,5 +355,10 @@ def study(folder: Path, seed: int = 7) -> Path:
             hard = Random(task).uniform(-0.3, 0.25)
             reward = min(1.0, max(0.0, skill[i] + hard + random.uniform(-0.1, 0.1)))
             small_run(folder / "runs" / f"{i}-{task}", design, task, round(reward, 3), random)
-    (folder / "study.json").write_bytes(msgspec.json.encode({"runs": len(STUDY) * len(TASKS)}))
+    listed = [
+        {"run": f"{i}-{task}", "design": factors_of(design).label, "task": task, "repeat": 1}
+        for i, design in enumerate(STUDY)
+        for task in TASKS
+    ]
+    (folder / "study.json").write_bytes(msgspec.json.encode({"runs": listed}))
     return folder

@@ -14,6 +14,7 @@ import msgspec
 
 from leadhand.core.errors import UsageError
 from leadhand.runs.paths import RunPaths, all_runs
+from leadhand.study.layout import attempt_of
 from leadhand.viewer.index import RunIndex
 from leadhand.viewer.plain import full
 from leadhand.viewer.rows import Row, RowReader, row_of
@@ -82,22 +83,35 @@ class Folder:
         """
         rows = [] if self.single else self.rows(seconds)
         planned = self._planned()
+        rows = [_as_planned(row, planned or {}) for row in rows]
         grid = planned is not None or len({r.design for r in rows}) > 1
         return {
             "name": self.name,
             "single": self.folder.name if self.single else "",
             "reading": sum(r.status == "reading" for r in rows),
             "rows": full(rows),
-            "study": full(study_of(rows, planned)) if grid else None,
+            "study": full(study_of(rows, None if planned is None else len(planned))) if grid else None,
             "running": sum(r.status == "running" for r in rows),
         }
 
-    def _planned(self) -> int | None:
-        """How many runs the study file names, however it names them."""
+    def _planned(self) -> dict[str, dict[str, Any]] | None:
+        """The runs that `study.json` lists, by the names of their folders; None where there is no study."""
         try:
             with (self.folder / "study.json").open("rb") as file:
                 found = json.load(file)
-        except (OSError, ValueError):
+            return {str(r.get("run") or r["folder"]).removeprefix("runs/"): r for r in found["runs"]}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
-        runs = found.get("runs") if isinstance(found, dict) else None
-        return len(runs) if isinstance(runs, list | dict) else runs if isinstance(runs, int) else None
+
+
+def _as_planned(row: Row, planned: dict[str, dict[str, Any]]) -> Row:
+    """A run under the names that its study gave to its design and task; an archived attempt under its run's."""
+    run, attempt = attempt_of(row.id)
+    listed = planned.get(run, {})
+    return msgspec.structs.replace(
+        row,
+        design=str(listed.get("design", row.design)),
+        task=str(listed.get("task", row.task)),
+        repeat=int(listed.get("repeat", row.repeat)),
+        attempt=attempt,
+    )

@@ -30,13 +30,17 @@ class Bar(Value, frozen=True, kw_only=True, array_like=True):
 
 
 class Row(Value, frozen=True, kw_only=True):
-    """A run in a table. Dollars, seconds of active time; `reward` is None where there is no grade (yet)."""
+    """A run in a table. Dollars, seconds of active time; `reward` is None where there is no grade (yet).
+
+    `attempt` is above 0 for an attempt that a study put aside: its money was spent, its result does not count.
+    """
 
     id: str
     task: str = ""
     design: str = ""
     solo: bool = False
     repeat: int = 1
+    attempt: int = 0
     created: str = ""
     status: str = ""
     reward: float | None = None

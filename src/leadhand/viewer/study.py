@@ -1,7 +1,7 @@
 """A grid of designs and tasks at a glance: what every design earns and costs, with intervals over tasks.
 
-Repeats of a task are averaged first: the task is the unit. Runs that are not valid, not graded or degraded are left out
-of the statistics and counted.
+Repeats of a task are averaged first: the task is the unit. Runs that are not valid, not graded or degraded, and
+attempts that were put aside, are left out of the statistics and counted.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Means(NamedTuple):
 
 
 def counts(row: Row) -> bool:
-    return row.valid and row.reward is not None and not row.degraded
+    return row.valid and row.reward is not None and not row.degraded and row.attempt == 0
 
 
 def study_of(rows: Iterable[Row], planned: int | None = None) -> Study:

@@ -7,7 +7,7 @@ export function runsTable(rows) {
   return table([
     { name: "run", cell: (r) => h("a", { href: `#/run/${encodeURIComponent(r.id)}`, cls: "bdi" }, oneLine(r.task || r.id, 40)), sort: (r) => r.task },
     { name: "design", cell: (r) => oneLine(r.design, 60), sort: (r) => r.design },
-    { name: "status", cell: (r) => [h("span", { cls: `badge ${colour(r)}`, title: r.error }, r.status.replaceAll("_", " ")), r.degraded ? [" ", h("span", { cls: "badge bad" }, "degraded")] : null], sort: (r) => r.status },
+    { name: "status", cell: (r) => [h("span", { cls: `badge ${colour(r)}`, title: r.error }, r.status.replaceAll("_", " ")), r.attempt ? [" ", h("span", { cls: "badge" }, `attempt ${r.attempt}, put aside`)] : null, r.degraded ? [" ", h("span", { cls: "badge bad" }, "degraded")] : null], sort: (r) => r.status },
     { name: "reward", num: true, cell: (r) => (r.reward === null ? "–" : r.reward.toFixed(3)), sort: (r) => r.reward },
     { name: "dollars", num: true, cell: (r) => dollars(r.usd), sort: (r) => r.usd }, { name: "time", num: true, cell: (r) => seconds(r.seconds), sort: (r) => r.seconds },
     { name: "steps", num: true, cell: (r) => count(r.steps), sort: (r) => r.steps }, { name: "workers", num: true, cell: (r) => count(r.workers), sort: (r) => r.workers },

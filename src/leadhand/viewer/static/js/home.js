@@ -51,7 +51,7 @@ class HomePage {
     const { study, rows } = home;
     const view = study && this.params.view !== "runs" && (this.params.view === "study" || study.designs.length > 1) ? "study" : "runs";
     this.name.textContent = oneLine(home.name, 60);
-    const ended = rows.filter((r) => r.status !== "running" && r.status !== "reading").length;
+    const ended = rows.filter((r) => r.status !== "running" && r.status !== "reading" && !r.attempt).length;
     const planned = study?.planned ? ` of ${count(study.planned)}` : "";
     const total = rows.reduce((sum, r) => sum + r.usd, 0);
     this.facts.replaceChildren(h("span", { cls: "fact" }, h("b", {}, `${count(ended)}${planned}`), ` ${ended === 1 && !planned ? "run" : "runs"} ended`),

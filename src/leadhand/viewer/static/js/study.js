@@ -11,7 +11,7 @@ export function studyView(pane, home, keep) {
   const choose = (design) => ((keep.design = keep.design === design ? null : design), (keep.task = null), again());
   keep.words ??= "";
   const page = h("div", { cls: "page" });
-  const ended = rows.filter((r) => r.status !== "running").length;
+  const ended = rows.filter((r) => r.status !== "running" && r.status !== "reading" && !r.attempt).length;
   if (study.planned && ended < study.planned) page.append(progress(ended, study.planned));
   page.append(h("div", { cls: "cards" }, frontierCard(study, keep, choose), pairCard(study, keep, again), designsCard(study, keep, choose, again), heatCard(study, keep, again), rastersCard(home, keep)));
   if (keep.task || keep.design) page.append(runsCard(home, keep));
@@ -28,7 +28,7 @@ function card(title, said, ...nodes) {
 }
 
 function frontierCard(study, keep, choose) {
-  const left = study.left_out ? ` ${plural(study.left_out, "run")} left out: not valid, not graded or degraded.` : "";
+  const left = study.left_out ? ` ${plural(study.left_out, "run")} left out: not valid, not graded, degraded or put aside.` : "";
   return card("Reward and cost", `Means over tasks with 95 % intervals; the dashed line joins designs that no other beats.${left} ${study.note}`, frontierChart(study.designs, keep.design, choose));
 }
 
