@@ -20,6 +20,9 @@ from leadhand.core.design import Design
 
 SIZES = (5, 10, 20, 40)
 DRAWS = 512
+MAY_FIT = 0.2
+"""A design that keeps the limits with this confidence may be tried, to see whether it does."""
+
 LIKELY = 0.1
 """An experiment that changes the advice less often than this is not proposed while another does."""
 
@@ -77,7 +80,7 @@ def _trial(
     n: int,
 ) -> Trial | None:
     mine, best = done.get(i, set()), done.get(choice.best, set())
-    shared = [t for t in sorted(best - mine)][:n]
+    shared = sorted(best - mine)[:n]
     new = [t for t in fresh if t not in mine and t not in best][: n - len(shared)]
     if len(shared) + len(new) < n:
         return None
@@ -85,16 +88,25 @@ def _trial(
     observed = [(i, t) for t in (*shared, *new)] + [(choice.best, t) for t in both]
     dollars = outlook.dollars()
     usd = float(sum(dollars[d] for d, _ in observed))
-    utility = np.where(choice.fit, choice.utility, -np.inf)
-    if not choice.fit.any():
-        utility = choice.utility.copy()
-    gain, changes = _gain(fitted, designs, setting, utility, observed)
+    after = choice.utility + _changes(fitted, designs, setting, observed)
+    without = np.where(choice.fit, after, -np.inf) if choice.fit.any() else after
+    gain, changes = _better(without, choice)
+    if choice.fit.any() and not choice.fit[i] and choice.sure[i] >= MAY_FIT:
+        # The runs also show what it costs: by then it is known whether it keeps the limits.
+        could = _better(np.where(choice.fit | (np.arange(len(designs)) == i), after, -np.inf), choice)
+        sure = float(choice.sure[i])
+        gain, changes = (sure * a + (1 - sure) * b for a, b in zip(could, (gain, changes), strict=True))
     return Trial(i, (*shared, *new), both, usd, gain, changes)
 
 
-def _gain(
-    fitted: Fitted, designs: Sequence[Design], setting: str, utility: Floats, observed: Sequence[tuple[int, str]]
-) -> tuple[float, float]:
+def _better(after: Floats, choice: Choice) -> tuple[float, float]:
+    """The expected gain of choosing anew, and how often the choice is another one."""
+    best = choice.best
+    return float(after.max(axis=1).mean() - choice.utility[best]), float((after.argmax(axis=1) != best).mean())
+
+
+def _changes(fitted: Fitted, designs: Sequence[Design], setting: str, observed: Sequence[tuple[int, str]]) -> Floats:
+    """Draws of how the expected rewards of the designs change with what is observed. Shape (draws, designs)."""
     posterior = fitted.posteriors["reward"]
     of = [fitted.weights("reward", d, setting) for d in designs]
     rows: list[Weights] = [{**of[d], f"{TASK}:{setting}/{task}": 1.0} for d, task in observed]
@@ -105,9 +117,7 @@ def _gain(
     change = cross @ np.linalg.solve(joint.cov[k:, k:] + np.diag(noise), cross.T)
     values, vectors = np.linalg.eigh((change + change.T) / 2)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    after = utility + _draws(k) @ root.T
-    now = int(np.argmax(utility))
-    return float(after.max(axis=1).mean() - utility[now]), float((after.argmax(axis=1) != now).mean())
+    return np.asarray(_draws(k) @ root.T, dtype=np.float64)
 
 
 @cache

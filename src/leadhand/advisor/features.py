@@ -176,7 +176,7 @@ def _team(metric: Metric, p: Profile, at: Place) -> Weights:
     found: Weights = {"team": 1.0, f"team@:{at.benchmark}": 1.0}
     if at.harness:
         found[f"team in:{at.harness}"] = 1.0
-    found |= {stage: 1.0 for stage in p.stages}
+    found |= dict.fromkeys(p.stages, 1.0)
     found["together"] = float(max(0, len(p.stages) - 1))
     if metric == "reward":
         found |= {f"cheap:{stage}": p.gap for stage in p.stages or ("minimal",)}
@@ -211,4 +211,3 @@ def team_factor(p: Profile) -> float:
         return 1.0
     shapes = [SHAPES[stage] for stage in p.stages] or [UNGUIDED]
     return 1.0 + math.fsum(s.lead + s.worker * p.count * p.ratio for s in shapes)
-

@@ -63,9 +63,7 @@ class Fitted:
         joint = posterior.predict([self.weights(metric, d, setting) for d in designs])
         if metric == "reward":
             return joint
-        shift = [
-            offset_of(metric, self.profile(d)) + posterior.spread(self.arm(d, setting)) / 2 for d in designs
-        ]
+        shift = [offset_of(metric, self.profile(d)) + posterior.spread(self.arm(d, setting)) / 2 for d in designs]
         return Joint(joint.mean + np.array(shift), joint.cov)
 
 
@@ -81,7 +79,9 @@ def ease(solo: Posterior | None, p: Profile, setting: str) -> float:
     """The reward that a design's lead is expected to earn alone, with stage wording: how easy the tasks are for it."""
     if solo is None:
         return EASE
-    alone = Profile(kind="", lead=p.lead, maker=p.maker, usd=p.usd, free=p.free, effort=p.effort, guided=True, team=False)
+    alone = Profile(
+        kind="", lead=p.lead, maker=p.maker, usd=p.usd, free=p.free, effort=p.effort, guided=True, team=False
+    )
     weights = weights_of("reward", alone, Place(setting))
     return float(np.clip(solo.predict([weights]).mean[0], 0.02, 0.98))
 

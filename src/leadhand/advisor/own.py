@@ -26,7 +26,7 @@ VARIABLE = "LEADHAND_EVIDENCE"
 
 
 class Own(Value, frozen=True, kw_only=True):
-    """One run that counts. `setting`: its benchmark, or its study where tasks are folders; `tier`: its difficulty label.
+    """One run that counts. `setting`: its benchmark, or its study where tasks are folders; `tier`: its difficulty.
 
     The design is without budget and limits: those only bound it.
     """
@@ -49,7 +49,7 @@ def default_folders(runs: str = "") -> list[Path]:
 
 
 def own_runs(folders: Iterable[Path], env: Mapping[str, str] | None = None) -> list[Own]:
-    """Every run below the folders (studies, or folders of runs) that counts. Unreadable ones are passed over. Blocks."""
+    """Every run below the folders (studies, or folders of runs) that counts, but unreadable ones. Blocks."""
     if (os.environ if env is None else env).get(VARIABLE, "").lower() in ("off", "0", "no"):
         return []
     found: list[Own] = []

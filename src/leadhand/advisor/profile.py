@@ -58,24 +58,28 @@ def profile(design: Design, price_of: PriceOf) -> Profile:
     """Raises what `price_of` raises for a model without a price."""
     lead = reference_usd(price_of(design.lead))
     effort = effort_of(design.lead_reasoning)
-    common = {
-        "kind": key(design),
-        "lead": bare(design.lead),
-        "maker": maker(design.lead),
-        "usd": max(lead, CHEAPEST),
-        "free": all(reference_usd(price_of(m)) == 0 for m in design.models),
-        "effort": effort,
-        "guided": design.guidance != "minimal",
-    }
+    many = "" if design.strategy == "team" else design.strategy
+    alone = Profile(
+        kind=key(design),
+        lead=bare(design.lead),
+        maker=maker(design.lead),
+        usd=max(lead, CHEAPEST),
+        free=all(reference_usd(price_of(m)) == 0 for m in design.models),
+        effort=effort,
+        guided=design.guidance != "minimal",
+        team=False,
+        strategy=many,
+        k=design.k if many else 1,
+    )
     if not design.has_lead:
-        many = "" if design.strategy == "team" else design.strategy
-        return Profile(team=False, strategy=many, k=design.k if many else 1, **common)
+        return alone
     kinds = design.worker_kinds
     weights = [float(k.count or 1) for k in kinds]
     prices = [max(reference_usd(price_of(k.model)), CHEAPEST) / max(lead, CHEAPEST) for k in kinds]
     costs = [p * math.exp(0.5 * (effort_of(k.reasoning) - effort)) for p, k in zip(prices, kinds, strict=True)]
     mean_price = math.exp(math.fsum(w * math.log(p) for w, p in zip(weights, prices, strict=True)) / sum(weights))
-    return Profile(
+    return msgspec.structs.replace(
+        alone,
         team=True,
         stages="" if design.guidance == "minimal" else design.guidance,
         count=float(design.workers) if design.workers is not None else min(SPAWNED, design.max_workers),
@@ -84,7 +88,6 @@ def profile(design: Design, price_of: PriceOf) -> Profile:
         messages=design.messaging != "off",
         fork=design.context == "fork",
         schedule="" if design.schedule == "push" else design.schedule,
-        **common,
     )
 
 

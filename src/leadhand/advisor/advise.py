@@ -1,0 +1,237 @@
+"""From a question and the evidence to an answer. Pure but for reading task sources; the command line reads the runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from leadhand.advisor.candidates import Asked, asked, candidates, describe
+from leadhand.advisor.choose import Choice, Outlook, better, choose, frontier
+from leadhand.advisor.experiment import Trial, best_trial
+from leadhand.advisor.figures import METRICS, Z, disputes, figures, listed_prices
+from leadhand.advisor.gauss import Joint
+from leadhand.advisor.grounds import evidence, extrapolated
+from leadhand.advisor.model import Fitted, learn
+from leadhand.advisor.next_study import study_text
+from leadhand.advisor.own import Own
+from leadhand.advisor.profile import PriceOf
+from leadhand.advisor.reasons import changes, reasons
+from leadhand.advisor.setting import Like, find_like, known_of
+from leadhand.advisor.values import Advice, Alternative, Estimate, Experiment, Prediction, Question
+from leadhand.core.design import Design
+from leadhand.core.errors import UsageError
+from leadhand.core.values import Price
+from leadhand.models import find_price
+from leadhand.study.grid import control
+
+MOST_ALTERNATIVES = 3
+FRESH_TASKS = 200
+
+
+def advise(
+    question: Question, own: Sequence[Own] = (), prices: Mapping[str, Price] | None = None, when: datetime | None = None
+) -> Advice:
+    """What to run. `own`: own runs (`own.own_runs`); `prices` override the price table, as `--price` does.
+
+    Raises `UsageError` where no model is named, or one has no price.
+    """
+    models = asked(question.models)
+    if not models:
+        raise UsageError("no models: name those you can use, such as --models openai/gpt-5.6-sol,openai/gpt-5.6-luna")
+    like = find_like(question.like, own)
+    price_of = prices_by(when or datetime.now(UTC), prices or {})
+    fitted = fit_all(like.own, price_of)
+    designs = _designs(models, like, price_of)
+    outlook = look(fitted, designs, like.setting)
+    return _answer(question, like, fitted, designs, outlook)
+
+
+def predict(
+    designs: Mapping[str, Design],
+    like: str = "",
+    own: Sequence[Own] = (),
+    prices: Mapping[str, Price] | None = None,
+    when: datetime | None = None,
+) -> dict[str, Prediction]:
+    """What given designs are expected to do on tasks like these: for a study's forecast. Raises as `advise` does."""
+    found = find_like(like, own)
+    fitted = fit_all(found.own, prices_by(when or datetime.now(UTC), prices or {}))
+    listed = list(designs.values())
+    outlook = look(fitted, listed, found.setting)
+    choice = choose(outlook, Question())
+    return {name: prediction(fitted, listed, i, found, outlook, choice) for i, name in enumerate(designs)}
+
+
+def prices_by(when: datetime, overrides: Mapping[str, Price]) -> PriceOf:
+    """The price table at a date; own runs may be of models whose prices are gone, which the figures' list may know."""
+    known: dict[str, Price] = {}
+
+    def price_of(name: str) -> Price:
+        if name not in known:
+            known[name] = find_price(name, when, overrides)
+        return known[name]
+
+    return price_of
+
+
+def fit_all(own: Sequence[Own], price_of: PriceOf) -> Fitted:
+    """The model over all evidence. Own runs of models without a price are left out."""
+    return learn([r for r in own if _priced(r.design, price_of)], figures(), price_of, published_price)
+
+
+def published_price(name: str) -> Price:
+    return listed_prices()[name]
+
+
+def _priced(design: Design, price_of: PriceOf) -> bool:
+    try:
+        return all(price_of(m) is not None for m in design.models)
+    except UsageError:
+        return False
+
+
+def _designs(models: Sequence[Asked], like: Like, price_of: PriceOf) -> list[Design]:
+    """The usual candidates, and own designs of these models that were run in this setting."""
+    names = {m.name for m in models}
+    mine = [r.design for r in like.own if r.setting == like.setting and set(r.design.models) <= names]
+    return list(dict.fromkeys((*candidates(models, price_of), *mine)))
+
+
+def look(fitted: Fitted, designs: Sequence[Design], setting: str) -> Outlook:
+    """What is believed of the designs in a setting."""
+    joints = {m: fitted.predict(m, designs, setting) for m in METRICS}
+    free = np.array([float(fitted.profile(d).free) for d in designs])
+    return Outlook(joints["reward"], joints["usd"], joints["minutes"], free)
+
+
+def prediction(
+    fitted: Fitted, designs: Sequence[Design], i: int, like: Like, outlook: Outlook, choice: Choice
+) -> Prediction:
+    """One design's numbers, with what they rest on."""
+    design = designs[i]
+    kind = fitted.arm(design, like.setting)
+    runs = sum(r.setting == like.setting and fitted.arm(r.design, r.setting) == kind for r in like.own)
+    return Prediction(
+        name=describe(design),
+        design=design,
+        reward=_rewards(outlook.reward, i),
+        usd=Estimate(mean=0.0, low=0.0, high=0.0) if outlook.free[i] else _logs(outlook.usd, i),
+        minutes=_logs(outlook.minutes, i),
+        lift=_lift(fitted, design, like.setting) if design.has_lead else None,
+        fits=float(choice.sure[i]),
+        runs=runs,
+        evidence=evidence(fitted, design, like.setting, like.own),
+        extrapolated=extrapolated(fitted, design, like.setting, like.own),
+    )
+
+
+def _rewards(joint: Joint, i: int) -> Estimate:
+    mean, half = float(joint.mean[i]), Z * float(joint.sd[i])
+    low, mean, high = (min(1.0, max(0.0, v)) for v in (mean - half, mean, mean + half))
+    return Estimate(mean=mean, low=low, high=high)
+
+
+def _logs(joint: Joint, i: int) -> Estimate:
+    mean, half = float(joint.mean[i]), Z * float(joint.sd[i])
+    return Estimate(mean=math.exp(mean), low=math.exp(mean - half), high=math.exp(mean + half))
+
+
+def _lift(fitted: Fitted, design: Design, setting: str) -> Estimate:
+    joint = fitted.predict("reward", [design, control(design)], setting)
+    mean = float(joint.mean[0] - joint.mean[1])
+    variance = joint.cov[0, 0] + joint.cov[1, 1] - 2 * joint.cov[0, 1]
+    half = Z * math.sqrt(max(float(variance), 0.0))
+    return Estimate(mean=mean, low=mean - half, high=mean + half)
+
+
+def _answer(q: Question, like: Like, fitted: Fitted, designs: list[Design], outlook: Outlook) -> Advice:
+    choice = choose(outlook, q)
+    front = frontier(outlook)
+
+    def of(i: int) -> Prediction:
+        return prediction(fitted, designs, i, like, outlook, choice)
+
+    chosen = of(choice.best)
+    others = _alternatives(q, designs, outlook, choice, front)
+    trial = best_trial(fitted, designs, like.setting, outlook, choice, _done(fitted, designs, like), _fresh())
+    return Advice(
+        question=q,
+        setting=like.setting,
+        known=known_of(like) + (f" ({like.note})" if like.note else ""),
+        own_runs=len(like.own),
+        considered=len(designs),
+        fitting=int(choice.fit.sum()),
+        choice=chosen,
+        alternatives=tuple(Alternative(why=why, prediction=of(i)) for why, i in others),
+        frontier=tuple(describe(designs[i]) for i in front),
+        why=reasons(q, chosen, designs, outlook, choice),
+        disputes=_disputes(chosen.design, fitted),
+        changes=changes(q, designs, outlook, choice),
+        experiment=None if trial is None else _experiment(q, like, designs, choice, trial),
+    )
+
+
+def _alternatives(
+    q: Question, designs: Sequence[Design], o: Outlook, choice: Choice, front: Sequence[int]
+) -> list[tuple[str, int]]:
+    """The next dearer and the next cheaper one on the frontier, and the other side of "is a team worth it"."""
+    usd = o.dollars()
+    best = choice.best
+    dearer = [i for i in front if usd[i] > usd[best] and o.reward.mean[i] > o.reward.mean[best]]
+    cheaper = [i for i in front if usd[i] < usd[best] * 0.95 and i != best]
+    found: list[tuple[str, int]] = []
+    if dearer:
+        fits = "" if choice.fit[dearer[0]] else f"; keeps the limits with {choice.sure[dearer[0]]:.0%} only"
+        found.append((f"more reward for more money{fits}", dearer[0]))
+    if cheaper:
+        found.append(("less money", cheaper[-1]))
+    other = [
+        i
+        for i in range(len(designs))
+        if designs[i].has_lead != designs[best].has_lead and (choice.fit[i] or not choice.fit.any())
+    ]
+    if other:
+        i = max(other, key=lambda i: choice.utility[i])
+        if i not in {j for _, j in found}:
+            text = "the best team" if designs[i].has_lead else "the best single agent"
+            found.append((f"{text}; earns more with {better(o, i, best):.0%} probability", i))
+    return found[:MOST_ALTERNATIVES]
+
+
+def _disputes(design: Design, fitted: Fitted) -> tuple[str, ...]:
+    wanted = set()
+    if design.has_lead:
+        wanted.add("team")
+        if fitted.profile(design).gap > 0.1 and "P" in design.guidance:
+            wanted.add("cheap planners")
+    return tuple(d.text for d in disputes() if d.when in wanted)
+
+
+def _done(fitted: Fitted, designs: Sequence[Design], like: Like) -> dict[int, set[str]]:
+    """On which tasks of the setting each design was run."""
+    by_arm = {fitted.arm(d, like.setting): i for i, d in enumerate(designs)}
+    found: dict[int, set[str]] = {}
+    for r in like.own:
+        at = by_arm.get(fitted.arm(r.design, r.setting))
+        if r.setting == like.setting and at is not None:
+            found.setdefault(at, set()).add(r.task)
+    return found
+
+
+def _fresh() -> list[str]:
+    return [f"new task {i}" for i in range(FRESH_TASKS)]
+
+
+def _experiment(q: Question, like: Like, designs: Sequence[Design], choice: Choice, trial: Trial) -> Experiment:
+    listed = [trial.design] if trial.design == choice.best or not trial.both else [choice.best, trial.design]
+    return Experiment(
+        designs=tuple(describe(designs[i]) for i in listed),
+        tasks=len(trial.tasks),
+        usd=trial.usd,
+        gain=max(0.0, trial.gain),
+        changes=trial.changes,
+        study=study_text(q, like, [designs[i] for i in listed], trial),
+    )

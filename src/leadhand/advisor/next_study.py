@@ -1,0 +1,99 @@
+"""The next experiment as a study file, in the study room's own format. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from leadhand.advisor.candidates import describe
+from leadhand.advisor.experiment import Trial
+from leadhand.advisor.setting import Like
+from leadhand.advisor.values import Question
+from leadhand.core.design import Design
+from leadhand.study.grid import slug
+
+MARGIN = 3.0
+"""A run's budget, and the study's, in units of what is expected: costs of single tasks differ widely."""
+
+MARK = "# Written by `leadhand advise`."
+
+
+def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial) -> str:
+    """A study file that `leadhand study run` takes. Tasks that nobody can name yet are to be put in."""
+    per_run = trial.usd / max(1, len(trial.tasks) * len(designs))
+    budget = q.max_usd * MARGIN if q.max_usd is not None else max(1.0, per_run * MARGIN * 2)
+    named = [t for t in trial.tasks if not t.startswith("new task ")]
+    tasks: dict[str, Any] = {"source": [like.source or "tasks/*"]}
+    if like.source and named and len(named) == len(trial.tasks):
+        tasks["ids"] = named
+    else:
+        tasks |= {"shuffle": True, "first": len(trial.tasks)}
+    if like.where:
+        tasks["where"] = {"difficulty": like.where}
+    head = [
+        MARK,
+        *(f"# {describe(d)}" for d in designs),
+        f"# Expected to cost ${trial.usd:.2f}, to change the advice with {trial.changes:.0%} probability, and to gain "
+        f"{100 * max(0.0, trial.gain):.2f} points.",
+    ]
+    if not like.source:
+        head.append(f"# Put {len(trial.tasks)} tasks of yours below tasks/, a folder with a task.toml each.")
+    body = {
+        "about": f"What would change the advice for {like.setting}.",
+        "seed": 1,
+        "solo_controls": False,
+        "budget_usd": round(max(0.01, trial.usd * MARGIN), 2),
+    }
+    parts = [
+        "\n".join(head),
+        _table("", body),
+        _table("tasks", tasks),
+        _table("base", {"budget_usd": round(budget, 4)}),
+    ]
+    taken: dict[str, Design] = {}
+    for design in designs:
+        name = _short(design)
+        taken[name if name not in taken else f"{name}-{len(taken) + 1}"] = design
+    parts += [_table(f"designs.{name}", _settings(design)) for name, design in taken.items()]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(name: str, values: Mapping[str, Any]) -> str:
+    lines = [f"[{name}]"] if name else []
+    return "\n".join([*lines, *(f"{key} = {_value(value)}" for key, value in values.items())])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{k} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _settings(design: Design) -> dict[str, Any]:
+    """The settings that differ from the defaults."""
+    usual = Design(lead="")
+    found: dict[str, Any] = {}
+    for field in design.__struct_fields__:
+        value = getattr(design, field)
+        if value != getattr(usual, field) and field not in ("budget_usd", "limits", "retries", "kinds"):
+            found[field] = value
+    if design.kinds:
+        kinds = []
+        for kind in design.kinds:
+            fields = {f: getattr(kind, f) for f in kind.__struct_fields__}
+            kinds.append({f: v for f, v in fields.items() if v not in ("", None)})
+        found["kinds"] = kinds
+    return found
+
+
+def _short(design: Design) -> str:
+    lead = design.lead.rpartition("/")[2]
+    parts = [lead if design.solo or not design.worker else f"{lead}+{design.worker.rpartition('/')[2]}"]
+    parts += ["solo"] if design.solo else []
+    parts += [design.guidance]
+    parts += [f"{design.workers}w"] if design.workers is not None else []
+    parts += [design.lead_reasoning] if design.lead_reasoning else []
+    return slug("_".join(parts).replace(".", "-").replace("_", "-"))

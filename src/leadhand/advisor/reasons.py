@@ -1,0 +1,123 @@
+"""Why a design was chosen, and what would change that, in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from leadhand.advisor.candidates import describe
+from leadhand.advisor.choose import Choice, Outlook, choose
+from leadhand.advisor.values import CONFIDENCE, Prediction, Question
+from leadhand.core.design import Design
+
+FACTORS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+
+
+def reasons(q: Question, chosen: Prediction, designs: Sequence[Design], o: Outlook, choice: Choice) -> tuple[str, ...]:
+    """The rule that chose it, and what it is expected to bring over its lead alone."""
+    limits = _limits(q)
+    n = len(designs)
+    fitting = int(choice.fit.sum())
+    if limits and not fitting:
+        first = (
+            f"none of {n} designs keeps {limits} with {CONFIDENCE:.0%} confidence; this one most likely does "
+            f"({chosen.fits:.0%})"
+        )
+    elif q.min_reward is not None:
+        first = _reaching(q, chosen, n)
+    elif q.max_usd is not None:
+        first = (
+            f"of {n} designs {fitting} keep {limits} with {CONFIDENCE:.0%} confidence; of these it is expected to earn "
+            f"most{_trade(q)}"
+        )
+    else:
+        kept = f", of which {fitting} keep {limits}" if limits else ""
+        first = f"of {n} designs{kept} it earns most{_trade(q)}"
+    found = [first]
+    if chosen.lift is not None:
+        lift = chosen.lift
+        found.append(
+            f"over its lead alone it is expected to bring {100 * lift.mean:+.1f} points "
+            f"[{100 * lift.low:+.1f}, {100 * lift.high:+.1f}]"
+        )
+    else:
+        found.append(_against_teams(chosen, designs, o, choice))
+    return tuple(text for text in found if text)
+
+
+def _against_teams(chosen: Prediction, designs: Sequence[Design], o: Outlook, choice: Choice) -> str:
+    """Why not a team: what the best one would bring, and what it would cost."""
+    teams = [i for i, d in enumerate(designs) if d.has_lead]
+    if not teams:
+        return ""
+    best = max(teams, key=lambda i: choice.utility[i])
+    gain = 100 * float(o.reward.mean[best] - o.reward.mean[choice.best])
+    usd = o.dollars()
+    times = f"{usd[best] / usd[choice.best]:.1f} times the dollars" if usd[choice.best] > 0 else "no dollars more"
+    fits = "" if choice.fit[best] or not choice.fit.any() else ", and does not keep the limits"
+    return (
+        f"a team does not pay here: the best one ({describe(designs[best])}) is expected to bring {gain:+.1f} points "
+        f"for {times}{fits}"
+    )
+
+
+def _reaching(q: Question, chosen: Prediction, n: int) -> str:
+    assert q.min_reward is not None
+    reaches = f"reaches a reward of {q.min_reward:g} with {CONFIDENCE:.0%} confidence"
+    if chosen.reward.mean >= q.min_reward:
+        return f"of {n} designs it is the cheapest that {reaches}"
+    return f"none of {n} designs {reaches}; this one most likely does"
+
+
+def _trade(q: Question) -> str:
+    return f", where each doubling of the cost has to bring {100 * q.trade:g} points" if q.trade else ""
+
+
+def _limits(q: Question) -> str:
+    parts = []
+    if q.max_usd is not None:
+        parts.append(f"${q.max_usd:g}")
+    if q.max_minutes is not None:
+        parts.append(f"{q.max_minutes:g} minutes")
+    return " and ".join(parts)
+
+
+def changes(q: Question, designs: Sequence[Design], o: Outlook, choice: Choice) -> tuple[str, ...]:
+    """The nearest limits at which another design would be advised, and what a reward has to be worth for one."""
+    found = []
+    for field, unit in (("max_usd", "${:.3g} a task"), ("max_minutes", "{:.3g} minutes a task")):
+        found += _by_limit(field, unit, q, designs, o, choice)
+    if q.max_usd is None:
+        for factor in (0.5, 0.25, 0.0, 2.0, 4.0):
+            other = choose(o, msgspec.structs.replace(q, worth=q.trade * factor))
+            if other.best != choice.best:
+                worth = 100 * q.trade * factor
+                what = (
+                    f"if a doubling of the cost had to bring only {worth:g} points"
+                    if factor < 1
+                    else (f"if a doubling of the cost had to bring {worth:g} points")
+                )
+                found.append(f"{what}: {describe(designs[other.best])}")
+                break
+    return tuple(found)
+
+
+def _by_limit(field: str, unit: str, q: Question, designs: Sequence[Design], o: Outlook, choice: Choice) -> list[str]:
+    """Loosen and tighten one limit until the advice changes."""
+    limit = getattr(q, field)
+    now = limit
+    if now is None:
+        taken = o.dollars() if field == "max_usd" else o.minutes.mean
+        now = float(taken[choice.best]) * 4 if field == "max_usd" else None
+    found: list[str] = []
+    for word, factors in (("with", FACTORS), ("with", tuple(1 / f for f in FACTORS))):
+        if now is None or now == 0 or (limit is None and factors[0] > 1):
+            continue
+        for factor in factors:
+            asked = msgspec.structs.replace(q, worth=q.trade, **{field: now * factor})
+            other = choose(o, asked)
+            if other.best != choice.best and other.fit.any():
+                found.append(f"{word} {unit.format(now * factor)}: {describe(designs[other.best])}")
+                break
+    return found
