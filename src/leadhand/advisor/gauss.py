@@ -8,6 +8,7 @@ in formulas.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -105,6 +106,11 @@ class Posterior:
             mean = mean + vector * prior.mean
             cov = cov + np.outer(vector, vector) * prior.sd**2
         return Joint(mean, cov)
+
+    @property
+    def runs(self) -> dict[str, int]:
+        """How many own observations there are of each arm."""
+        return dict(Counter(r.arm for r in self.rows if r.sd is None))
 
     def spread(self, arm: str) -> float:
         """Variance of single runs of an arm over tasks: task effects and noise."""

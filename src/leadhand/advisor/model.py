@@ -39,6 +39,7 @@ class Fitted:
     figures: tuple[Figure, ...]
     solo: Posterior
     _profiles: dict[Design, Profile] = field(default_factory=dict)
+    _weights: dict[tuple[Metric, Design, str], Weights] = field(default_factory=dict)
 
     def profile(self, design: Design) -> Profile:
         found = self._profiles.get(design)
@@ -50,7 +51,10 @@ class Fitted:
         return Place(setting, "", ease(self.solo, self.profile(design), setting))
 
     def weights(self, metric: Metric, design: Design, setting: str) -> Weights:
-        return weights_of(metric, self.profile(design), self.place(design, setting))
+        at = (metric, design, setting)
+        if at not in self._weights:
+            self._weights[at] = weights_of(metric, self.profile(design), self.place(design, setting))
+        return self._weights[at]
 
     def arm(self, design: Design, setting: str) -> str:
         return arm_of(self.profile(design), setting)
@@ -63,8 +67,12 @@ class Fitted:
         joint = posterior.predict([self.weights(metric, d, setting) for d in designs])
         if metric == "reward":
             return joint
-        shift = [offset_of(metric, self.profile(d)) + posterior.spread(self.arm(d, setting)) / 2 for d in designs]
-        return Joint(joint.mean + np.array(shift), joint.cov)
+        spread = np.array([posterior.spread(self.arm(d, setting)) for d in designs])
+        shift = np.array([offset_of(metric, self.profile(d)) for d in designs]) + spread / 2
+        # The mean of a skewed quantity hangs on its spread, which is known from few runs as well.
+        counts = np.array([posterior.runs.get(self.arm(d, setting), 0) for d in designs])
+        unsure = spread**2 / 2 / (NOISE[metric].worth + counts)
+        return Joint(joint.mean + shift, joint.cov + np.diag(unsure))
 
 
 def learn(own: Iterable[Own], figures: Sequence[Figure], price_of: PriceOf, figure_price_of: PriceOf) -> Fitted:
@@ -100,19 +108,19 @@ def _fit(
         for i, f in enumerate(figures)
         if f.metric == metric and (solo is not None or (f.absolute and f.terms[0].design.solo))
     ]
-    profiles: dict[Design, Profile] = {}
+    seen: dict[tuple[Design, str], tuple[Profile, Weights]] = {}
     for cell in cells(metric, own):
         if solo is None and not cell.design.solo:
             continue
-        p = profiles.get(cell.design)
-        if p is None:
-            p = profiles[cell.design] = profile(cell.design, price_of)
+        at = (cell.design, cell.setting)
+        if at not in seen:
+            p = profile(cell.design, price_of)
+            seen[at] = p, weights_of(metric, p, Place(cell.setting, "", ease(solo, p, cell.setting)))
+        p, weights = seen[at]
         if metric == "usd" and p.free:
             continue
-        weights = weights_of(metric, p, Place(cell.setting, "", ease(solo, p, cell.setting)))
-        weights[f"task:{cell.setting}/{cell.task}"] = 1.0
-        value = cell.value - offset_of(metric, p)
-        rows.append(Row(weights, value, None, arm_of(p, cell.setting), cell.runs))
+        full = {**weights, f"task:{cell.setting}/{cell.task}": 1.0}
+        rows.append(Row(full, cell.value - offset_of(metric, p), None, arm_of(p, cell.setting), cell.runs))
     return fit(rows, PRIORS[metric], NOISE[metric])
 
 

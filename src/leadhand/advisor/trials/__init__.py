@@ -1,0 +1,1 @@
+"""Trials of the advisor where the truth is known: the public leaderboard, and synthetic worlds."""
