@@ -14,7 +14,8 @@ class Factors(Value, frozen=True, kw_only=True):
     """The factors of one design. `known` is False for a bare name: then only its scores can be compared.
 
     `workers` is the size of a fixed team (0 for solo), None for a dynamic one, which has a `cap`.
-    `lead` and `worker` are models with their reasoning effort, where one is set.
+    `lead` and `worker` are models with their reasoning effort, where one is set. `size` is that of a group without
+    a lead (`strategy` peers or best-of-k), in words.
     """
 
     label: str
@@ -28,10 +29,12 @@ class Factors(Value, frozen=True, kw_only=True):
     cap: int | None = None
     messaging: str = "off"
     context: str = "brief"
+    strategy: str = "team"
+    size: str = ""
 
     @property
     def homogeneous(self) -> bool:
-        return self.solo or self.lead == self.worker
+        return self.solo or self.strategy != "team" or self.lead == self.worker
 
     @property
     def models(self) -> str:
@@ -47,13 +50,15 @@ def factors_of(design: Design, label: str = "") -> Factors:
         known=True,
         solo=design.solo,
         lead=_model(design.lead, design.lead_reasoning),
-        worker="" if design.solo else workers,
+        worker=workers if design.has_lead else "",
         guidance=design.guidance,
-        schedule="" if design.solo else design.schedule,
+        schedule=design.schedule if design.has_lead else "",
         workers=0 if design.solo else design.workers,
-        cap=None if design.solo or design.workers is not None else design.max_workers,
+        cap=design.max_workers if design.has_lead and design.workers is None else None,
         messaging=design.messaging,
         context=design.context,
+        strategy=design.strategy,
+        size=_group(design),
     )
     return factors if label else _labelled(factors)
 
@@ -94,10 +99,20 @@ def _model(name: str, reasoning: str) -> str:
     return f"{short} ({reasoning})" if reasoning else short
 
 
+def _group(design: Design) -> str:
+    """A group without a lead, in words; an oracle's choice is called what it is."""
+    if design.strategy == "team":
+        return ""
+    if design.strategy == "peers":
+        return f"{design.k} peers" + (", last" if design.collect == "last" else "")
+    bound = ", an upper bound" if design.selector == "oracle" else ""
+    return f"best of {design.k} by {design.selector}{bound}"
+
+
 def _labelled(f: Factors) -> Factors:
     parts = [f.models]
-    if f.solo:
-        parts.append(f"solo {f.guidance}")
+    if f.solo or f.size:
+        parts.append(f"{f.size or 'solo'} {f.guidance}")
     else:
         parts.append(f"{f.guidance} {f.workers if f.workers is not None else f'up to {f.cap}'}")
         parts += [f.schedule] if f.schedule != "push" else []

@@ -332,7 +332,9 @@ class Fold:
     # --- tools -------------------------------------------------------------------------------------------------
 
     def _tool_started(self, name: str, e: ToolStarted) -> None:
-        agent = self.agents[name]
+        agent = self.agents.get(name)
+        if agent is None:  # a command of the harness's own: set-up, or what chooses a candidate
+            return
         agent.calls[e.tool] = agent.calls.get(e.tool, 0) + 1
         agent.open_tools[e.call] = e.tool
         agent.turn(agent.tooling(), self.now)

@@ -25,11 +25,14 @@ from leadhand.core.events import (
     GradingStarted,
     MailSent,
     MessageAdded,
+    NoteAdded,
     ProcessesKilled,
     Recovered,
     RunEnded,
     SandboxStarted,
+    Selected,
     SessionStarted,
+    SlotClaimed,
     ToolEnded,
     ToolStarted,
     Warned,
@@ -128,6 +131,9 @@ class Summary(Value, frozen=True, kw_only=True):
     rejected: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     submission: str = ""
+    selected: Selected | None = None
+    notes: int = 0
+    slots: dict[str, str] = {}
 
 
 @dataclass(slots=True)
@@ -182,6 +188,9 @@ class RunFold:
         self._sessions = 0
         self._sandbox: SandboxInfo | None = None
         self._submission = ""
+        self._selected: Selected | None = None
+        self._notes = 0
+        self._slots: dict[str, str] = {}
 
     def apply(self, entry: Entry) -> None:
         self._advance(entry)
@@ -241,6 +250,12 @@ class RunFold:
                     self._delegations[delegation].setdefault("delivered_s", self.now)
             case MailSent():
                 self._messages[0] += 1
+            case NoteAdded():
+                self._notes += 1
+            case SlotClaimed() as e:
+                self._slots[e.slot] = entry.agent
+            case Selected() as e:
+                self._selected = e
             case RunEnded() as e:
                 self._ended, self._team_s = e, self.now
             case GradingStarted():
@@ -326,6 +341,9 @@ class RunFold:
             rejected=tuple(self._rejected),
             warnings=tuple(self._warnings),
             submission=self._submission,
+            selected=self._selected,
+            notes=self._notes,
+            slots=dict(self._slots),
         )
 
     def _line(self, a: _Agent) -> AgentLine:

@@ -171,7 +171,7 @@ def design_show(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check a design and print all its settings, with the defaults filled in."""
+    """Check a design; print all its settings, and the exact prompts and tools of each agent."""
     from leadhand.cli import looking
 
     looking.show_design(file, tuple(setting or ()), as_json=json)

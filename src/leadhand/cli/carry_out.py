@@ -78,10 +78,7 @@ def dry_run(request: Request, *, as_json: bool) -> None:
     shown = preview(run)
     budget = run.lock.design.budget_usd
     if as_json:
-        agents = [
-            {"agent": p.agent, "model": p.model, **msgspec.to_builtins(p.root), "first_message": p.first_message}
-            for p in shown
-        ]
+        agents = [showing.preview_data(p) for p in shown]
         showing.print_json(
             {"digest": run.lock.digest, "agents": agents, "worst_case_usd": budget, "prices": run.lock.prices}
         )

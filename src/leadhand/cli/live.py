@@ -14,14 +14,19 @@ from leadhand.cli import show, text
 from leadhand.core.events import (
     AgentEnded,
     CallRejected,
+    CandidateGraded,
+    CandidateKept,
     DelegationEnded,
     DelegationStarted,
     Entry,
     Graded,
     GradingFailed,
     GradingStarted,
+    NoteAdded,
     RunEnded,
     SandboxStarted,
+    Selected,
+    SlotClaimed,
     Warned,
 )
 from leadhand.runs.spec import RunFile
@@ -127,6 +132,16 @@ def line_of(entry: Entry) -> str:
             return f"{e.delegation} of {e.worker} {e.status}, report of {len(e.report)} characters"
         case AgentEnded() as e:
             return f"{entry.agent} {e.status}{': ' + text.safe(e.fault, 200) if e.fault else ''}"
+        case NoteAdded() as e:
+            return f"{entry.agent} notes {e.note}: {text.safe(e.text, 90)}"
+        case SlotClaimed() as e:
+            return f"{entry.agent} claims {text.safe(e.slot, 90)}"
+        case CandidateKept():
+            return f"the work of {entry.agent} is kept"
+        case CandidateGraded() as e:
+            return f"{entry.agent} would get {'no grade' if e.grade is None else f'{e.grade.reward:.3f}'}"
+        case Selected() as e:
+            return f"{e.chosen} is chosen ({e.selector}{': an upper bound' if e.selector == 'oracle' else ''})"
         case CallRejected() as e:
             return f"{entry.agent}: {e.tool} rejected: {text.safe(e.reason, 120)}"
         case Warned() as e:

@@ -13,6 +13,7 @@ from rich.table import Table
 from leadhand.analysis.summary import summarise
 from leadhand.cli import show as showing
 from leadhand.cli import text
+from leadhand.core.design import MOST_WORKERS
 from leadhand.core.errors import JournalError, UsageError
 from leadhand.runs import store
 from leadhand.runs.paths import RunPaths, all_runs, find_run, runs_root
@@ -55,12 +56,10 @@ def _row(paths: RunPaths) -> dict[str, str]:
         return {"run": paths.id, "task": "", "team": "", "status": f"unreadable: {error}"} | dict.fromkeys(
             ("reward", "dollars", "time"), ""
         )
-    design = run.lock.design
-    team = "solo" if design.solo else f"{design.workers if design.workers is not None else f'≤{design.max_workers}'}+1"
     return {
         "run": paths.id,
         "task": run.lock.task.id,
-        "team": f"{team} {design.guidance} {'' if design.solo else design.schedule}".strip(),
+        "team": showing.short_team(run.lock.design),
         "status": s.status if s.status != "running" else "not ended",
         "reward": "" if s.reward is None else f"{s.reward:.3f}",
         "dollars": text.dollars(s.settled_usd) + ("?" if s.unknown_usd or s.reserved_usd else ""),
@@ -69,16 +68,26 @@ def _row(paths: RunPaths) -> dict[str, str]:
 
 
 def show_design(file: str, settings: tuple[str, ...], *, as_json: bool) -> None:
-    """All settings of a design, defaults included, as TOML that reads back the same."""
+    """All settings of a design, defaults included, then the exact prompts and tools of each agent.
+
+    The whole is TOML that reads back as the same design: what is no setting is a comment.
+    """
     from leadhand.cli.request import read_design_file
     from leadhand.runs.design_file import design_from_toml
     from leadhand.runs.design_text import design_to_toml
+    from leadhand.runs.plan import preview_of
 
     design = design_from_toml(read_design_file(file), settings, name=file)
+    agents = preview_of(design)
     if as_json:
-        showing.print_json(msgspec.structs.asdict(design))
-    else:
-        print(design_to_toml(design), end="")
+        shown = [showing.preview_data(p) for p in agents]
+        showing.print_json({"design": msgspec.structs.asdict(design), "agents": shown})
+        return
+    print(design_to_toml(design), end="")
+    for p in agents:
+        print(f"\n# --- {p.agent}: {p.model} ---")
+        for line in showing.preview_text(p).splitlines():
+            print(f"# {text.safe(line)}".rstrip())
 
 
 def apply(name: str, runs: str) -> None:
@@ -129,7 +138,9 @@ def reap(runs: str, *, everything: bool) -> None:
     found = all_runs(runs_root(runs))
     working = [p.id for p in found if store.in_use(p)]
     resumable = [] if everything else [p.id for p in found if p.id not in working and _can_be_resumed(p)]
-    for line in anyio.run(sandboxes.reap, [*working, *(f"{id}.grading" for id in working), *resumable]):
+    candidates = [f"{id}.s{i}" for id in (*working, *resumable) for i in range(1, MOST_WORKERS + 1)]
+    gradings = [f"{id}.grading" for id in working]
+    for line in anyio.run(sandboxes.reap, [*working, *gradings, *resumable, *candidates]):
         print(line)
     if working:
         print(f"spared {text.plural(len(working), 'run')} at work")

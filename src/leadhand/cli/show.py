@@ -9,6 +9,8 @@ from rich.text import Text
 
 from leadhand.analysis.summary import AgentLine, DelegationLine, Summary
 from leadhand.cli import text
+from leadhand.core.design import Design
+from leadhand.runs.plan import Preview
 from leadhand.runs.spec import RunFile
 
 BAR = 28
@@ -19,7 +21,12 @@ STYLE = {"finished": "green", "running": "cyan", "cancelled": "yellow", "infrast
 def header(run_id: str, run: RunFile) -> Text:
     """Which run this is, in two lines."""
     design = run.lock.design
-    if design.solo:
+    if design.strategy == "peers":
+        team = f"{design.k} equal {text.model(design.lead)} peers, the {design.collect} to finish"
+    elif design.strategy == "best-of-k":
+        bound = " (oracle: an upper bound)" if design.selector == "oracle" else f" by {design.selector}"
+        team = f"best of {design.k} solo {text.model(design.lead)}{bound}"
+    elif design.solo:
         team = f"solo {text.model(design.lead)}"
     else:
         size = f"{design.workers}" if design.workers is not None else f"up to {design.max_workers}"
@@ -33,6 +40,32 @@ def header(run_id: str, run: RunFile) -> Text:
     line.append(f"{text.safe(run.lock.task.id)} · {team}, guidance {design.guidance} · budget {budget}\n")
     line.append(f"sandbox: {run.lock.sandbox} ({run.lock.sandbox_reason})", style="dim")
     return line
+
+
+def short_team(design: Design) -> str:
+    """Who works, in a few characters for a column."""
+    if design.strategy == "peers":
+        return f"{design.k} peers {design.guidance}"
+    if design.strategy == "best-of-k":
+        bound = " (upper bound)" if design.selector == "oracle" else ""
+        return f"best of {design.k} by {design.selector}{bound} {design.guidance}"
+    if design.solo:
+        return f"solo {design.guidance}"
+    size = design.workers if design.workers is not None else f"≤{design.max_workers}"
+    return f"{size}+1 {design.guidance} {design.schedule}"
+
+
+def preview_data(p: Preview) -> dict[str, object]:
+    """An agent's exact prompts and tools, as plain data."""
+    return {"agent": p.agent, "model": p.model, **msgspec.to_builtins(p.root), "first_message": p.first_message}
+
+
+def preview_text(p: Preview) -> str:
+    """The same as text: system prompt, tools, first message."""
+    parts = [p.root.system.rstrip(), ""]
+    for tool in p.root.tools:
+        parts += [f"tool {tool.name}: {tool.description}", f"  {msgspec.json.encode(tool.parameters).decode()}"]
+    return "\n".join([*parts, "", "first message:", p.first_message.rstrip()])
 
 
 def outcome(s: Summary) -> Text:
@@ -55,6 +88,27 @@ def outcome(s: Summary) -> Text:
         line.append(" · resumed", style="yellow")
     if s.text:
         line.append(f"\n{text.safe(s.text, 400)}", style="dim")
+    return line
+
+
+def choice(s: Summary) -> Text:
+    """Whose work was taken, and by what."""
+    chosen = s.selected
+    line = Text()
+    if chosen is None:
+        return line
+    how = {
+        "first": f"{chosen.chosen} finished first: its work is the result",
+        "last": f"{chosen.chosen} finished last: its work is the result",
+        "oracle": f"{chosen.chosen} was chosen by oracle: an upper bound",
+    }
+    line.append(how.get(chosen.selector, f"{chosen.chosen} was chosen by {chosen.selector}"), style="bold")
+    if chosen.scores:
+        scores = ", ".join(f"{name} {'none' if x is None else f'{x:g}'}" for name, x in chosen.scores.items())
+        line.append(f" ({scores})")
+    if s.notes or s.slots:
+        line.append(f"\n{text.plural(s.notes, 'note')}; claimed: ", style="dim")
+        line.append(", ".join(f"{text.safe(slot, 40)} by {who}" for slot, who in s.slots.items()) or "nothing")
     return line
 
 
@@ -167,6 +221,8 @@ def notes(s: Summary) -> Text:
 def page(run_id: str, run: RunFile, s: Summary, width: int) -> Group:
     """The whole of `leadhand show`."""
     parts: list[RenderableType] = [header(run_id, run), Text(), outcome(s), Text(), ledger(s)]
+    if s.selected is not None:
+        parts += [Text(), choice(s)]
     if s.delegations:
         parts += [Text(), timeline(s, width)]
     parts += [Text(), wall_clock(s)]

@@ -45,8 +45,10 @@ class Evidence:
         return dict(self.scores.factors)
 
     def where(self, wanted: Callable[[Factors], bool]) -> list[Factors]:
-        """The designs whose factors are known and wanted, in the study's order."""
-        return [f for f in self.factors.values() if f.known and wanted(f)]
+        """The teams and solo agents whose factors are known and wanted, in the study's order. Groups without a lead are
+        no factor of a team: they are in the overview and in the comparisons.
+        """
+        return [f for f in self.factors.values() if f.known and f.strategy == "team" and wanted(f)]
 
     def base(self, design: str) -> Factors | None:
         return base_of(self.factors[design], self.factors)
@@ -106,8 +108,8 @@ def triple(e: Estimate | Bootstrap | None) -> tuple[float | None, float | None, 
 
 def size_of(f: Factors) -> str:
     """The team's size in words."""
-    if f.solo:
-        return "solo"
+    if f.solo or f.size:
+        return f.size or "solo"
     return f"{f.workers} workers" if f.workers is not None else f"up to {f.cap}"
 
 

@@ -99,9 +99,17 @@ class Preview(NamedTuple):
 
 def preview(run: RunFile) -> list[Preview]:
     """The exact prompts and tools of each agent, with the paths of a closed sandbox filled in."""
-    design = run.lock.design
+    return _agents(run.lock.design, run.lock.prompts, run.lock.task.reference)
+
+
+def preview_of(design: Design) -> list[Preview]:
+    """The same where there is no task yet."""
+    return _agents(design, guidance.prompts(design, "<the task>", "{workspace}"), "")
+
+
+def _agents(design: Design, wording: Prompts, reference: str) -> list[Preview]:
     home = f"/scratch/peers/{design.heads[0]}" if design.strategy == "peers" else "/workspace"
-    prompts = filled(run.lock.prompts, home, run.lock.task.reference)
+    prompts = filled(wording, home, reference)
 
     def agent(name: str, role: Role, kind: Kind, first: str) -> Preview:
         root = root_of(design, prompts, role, kind.model, kind.reasoning, kind.cache_ttl)
