@@ -164,8 +164,11 @@ async def _environment(row: Row, building: Path, root: Path, interpreter: str) -
     In a sandbox, because the library's link must hold the path that every later sandbox shows its tree at.
     """
     scratch, tree = root / "scratch", building / "installing"
-    await anyio.to_thread.run_sync(partial(shutil.rmtree, scratch / "venv", ignore_errors=True))
     scratch.mkdir(exist_ok=True)
+    for left in scratch.glob(f"{row.name}.*"):
+        await anyio.to_thread.run_sync(partial(shutil.rmtree, left, ignore_errors=True))
+    mine = scratch / f"{row.name}.{os.getpid()}"
+    mine.mkdir()
     await anyio.to_thread.run_sync(partial(shutil.copytree, building / "reference", tree, symlinks=True))
     mounts = (Mount(source=pythons.uv(), target=TOOL), Mount(source=str(root / "pythons" / interpreter), target=PYTHON))
     spec = SandboxSpec(
@@ -175,20 +178,21 @@ async def _environment(row: Row, building: Path, root: Path, interpreter: str) -
         limits=Limits(command_s=INSTALL_S, run_s=INSTALL_S, processes=None),
         network=True,
         mounts=mounts,
-        env=_passed(),
+        env={**_passed(), "VIRTUAL_ENV": f"/scratch/{mine.name}/venv"},
     )
     sandbox = await sandboxes.start(spec, "bwrap")
     try:
-        result = await sandbox.exec(_script(row, interpreter), agent="prepare", timeout_s=INSTALL_S)
+        result = await sandbox.exec(_script(row, interpreter, tree), agent="prepare", timeout_s=INSTALL_S)
     finally:
         with anyio.CancelScope(shield=True):
             await sandbox.aclose()
     if result.exit_code != 0:
         said = (result.tail or result.head).decode(errors="replace").strip().splitlines()[-12:]
         raise LeadhandError(f"cannot install the environment of {row.name}: {' | '.join(said)}")
-    freeze = (scratch / "packages.txt").read_text(encoding="utf-8").splitlines()
-    (scratch / "venv").rename(building / "venv")
-    shutil.rmtree(tree)
+    freeze = (mine / "packages.txt").read_text(encoding="utf-8").splitlines()
+    (mine / "venv").rename(building / "venv")
+    for done in (tree, mine):
+        await anyio.to_thread.run_sync(partial(shutil.rmtree, done, ignore_errors=True))
     return tuple(sorted(line for line in freeze if not line.startswith("-e")))
 
 
@@ -200,24 +204,24 @@ def _passed() -> dict[str, str]:
         "UV_CACHE_DIR": "/scratch/uv-cache",
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_PROGRESS": "1",
-        "VIRTUAL_ENV": "/scratch/venv",
     }
 
 
-def _script(row: Row, interpreter: str) -> str:
+def _script(row: Row, interpreter: str, tree: Path) -> str:
     minor = ".".join(interpreter.split("-")[0].split(".")[:2])
     install = f"{TOOL} pip install -q --compile-bytecode"
     editable = " ".join(shlex.quote(word) for word in row.install.split())
-    wanted = [f"-r {shlex.quote(file)}" for file in row.packages]
+    wanted = [f"-r {shlex.quote(file)}" for file in row.packages if (tree / file).exists()]
+    single = (*row.pip_packages, *(row.instead if len(wanted) < len(row.packages) else ()))
     lines = [
         "set -e",
-        f"{TOOL} venv -q --relocatable --no-project --python {PYTHON}/bin/python{minor} /scratch/venv",
+        f"{TOOL} venv -q --relocatable --no-project --python {PYTHON}/bin/python{minor} $VIRTUAL_ENV",
         *(f"{install} {file}" for file in wanted),
-        *([f"{install} {' '.join(map(shlex.quote, row.pip_packages))}"] if row.pip_packages else []),
+        *([f"{install} {' '.join(map(shlex.quote, single))}"] if single else []),
         # Trees without a history have no tags, which some versions are made from.
         f"SETUPTOOLS_SCM_PRETEND_VERSION={row.version or '0'} {install} {editable}",
         f"{install} -U pytest pytest-cov coverage pytest-json-report",
-        f"{TOOL} pip freeze > /scratch/packages.txt",
+        f"{TOOL} pip freeze > $VIRTUAL_ENV/../packages.txt",
     ]
     return "\n".join(lines)
 

@@ -62,7 +62,7 @@ class Prepared(Value, frozen=True, kw_only=True):
 def row_digest(row: Row) -> str:
     """Covers what preparation reads of a row."""
     told = [row.base_commit, row.reference_commit, row.src_dir, row.python, row.install, row.test_cmd, row.test_dir]
-    return digest(canonical([*told, row.packages, row.pip_packages, row.sdist, row.sha256]))
+    return digest(canonical([*told, row.packages, row.pip_packages, row.instead, row.sdist, row.sha256]))
 
 
 def root() -> Path:

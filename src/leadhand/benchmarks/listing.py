@@ -1,0 +1,52 @@
+"""What a benchmark has, whether or not it is prepared here."""
+
+from __future__ import annotations
+
+from leadhand.benchmarks.commit0.prepared import Place
+from leadhand.benchmarks.commit0.rows import rows
+from leadhand.benchmarks.loading import load
+from leadhand.core.values import Value
+
+BENCHMARKS = {
+    "shipped": "three small tasks that come with Leadhand",
+    "commit0-lite": "16 Python libraries to be written again (commit0-lite-guarded: tests are put back first)",
+    "programbench": "200 programs to be rebuilt from their behaviour (leadhand[programbench], Docker, its images)",
+}
+
+
+class Listed(Value, frozen=True, kw_only=True):
+    """One task. `tests`: how many decide the reward, 0 where that is not known; `state`: what of it is here."""
+
+    id: str
+    language: str = ""
+    difficulty: str = ""
+    tests: int = 0
+    state: str = ""
+    note: str = ""
+
+
+def listed(name: str) -> tuple[Listed, ...]:
+    """The tasks of a benchmark. Raises `UsageError` for an unknown one, or one that needs more installed."""
+    if name.startswith("commit0"):
+        load(name)
+        return tuple(_commit0())
+    if name == "programbench":
+        from leadhand.benchmarks.programbench.instances import instances
+
+        return tuple(
+            Listed(id=i.id, language=i.language, difficulty=i.difficulty, tests=i.tests, state="image not looked for")
+            for i in instances()
+        )
+    return tuple(
+        Listed(id=t.id, language=t.labels.get("language", ""), difficulty=t.labels.get("difficulty", ""))
+        for t in load(name).tasks()
+    )
+
+
+def _commit0() -> list[Listed]:
+    found = []
+    for one in rows():
+        prepared = Place(one).read()
+        state = "not prepared" if prepared is None else f"prepared from {prepared.source}, Python {prepared.python}"
+        found.append(Listed(id=one.name, language="python", tests=one.ids, state=state, note=one.note))
+    return found
