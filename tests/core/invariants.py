@@ -16,6 +16,7 @@ from leadhand.core.events import (
     AttemptReplied,
     AttemptStarted,
     CommandEnded,
+    Compacted,
     DelegationEnded,
     DelegationStarted,
     Entry,
@@ -26,7 +27,8 @@ from leadhand.core.events import (
     ToolEnded,
 )
 from leadhand.core.ledger import Ledger
-from leadhand.core.values import Price, ToolResults
+from leadhand.core.state import State
+from leadhand.core.values import Assistant, Price, ToolResults
 from leadhand.core.verify import verify
 
 FRAMES = 200  # characters of a frame, a clip line and a path around one report
@@ -43,6 +45,34 @@ def check(entries: list[Entry], design: Design, prices: Mapping[str, Price]) -> 
     calls_once(entries)
     caps(entries, design)
     money(entries, design, prices)
+    compacted(entries, prices)
+
+
+def compacted(entries: list[Entry], prices: Mapping[str, Price]) -> None:
+    """A new chain says all that the old one said, but for outputs of commands that were answered."""
+    if not of_kind(entries, Compacted):
+        return
+    state = State(prices)
+    for entry in entries:
+        if not isinstance(entry.event, Compacted):
+            state.apply(entry)
+            continue
+        before = state.agents[entry.agent].conversation
+        state.apply(entry)
+        after = state.agents[entry.agent].conversation
+        assert after.size < before.size
+        assert (after.root, after.turns) == (before.root, before.turns)
+        last = max(i for i, m in enumerate(before.messages) if isinstance(m.body, Assistant))
+        for i, (old, new) in enumerate(zip(before.messages, after.messages, strict=True)):
+            if not isinstance(old.body, ToolResults) or i > last:
+                assert old.body == new.body
+                continue
+            assert isinstance(new.body, ToolResults)
+            for one, two in zip(old.body.results, new.body.results, strict=True):
+                assert (one.call_id, one.name, one.is_error) == (two.call_id, two.name, two.is_error)
+                assert one.name == "bash" or one.text == two.text
+                assert FRAME.findall(one.text) == FRAME.findall(two.text)
+                assert one.text.count("<leadhand-") == two.text.count("<leadhand-")
 
 
 def one_end_each(entries: list[Entry]) -> None:

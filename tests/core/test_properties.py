@@ -45,6 +45,7 @@ designs = st.builds(
     max_workers=st.sampled_from([1, 4, 20]),
     messaging=st.sampled_from(["off", "on", "plus"]),
     context=st.sampled_from(["brief", "fork"]),
+    compaction=st.sampled_from(["off", "elide"]),
     at_finish=st.sampled_from(["wait", "wait", "cancel", "refuse"]),
     budget_usd=st.sampled_from([None, None, 0.0, 0.05, 0.4]),
     budget_visibility=st.sampled_from(["none", "own", "team"]),

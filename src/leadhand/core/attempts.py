@@ -13,6 +13,7 @@ import anyio
 import msgspec
 
 from leadhand.core.clean import NotJson, plain_data, round_trip
+from leadhand.core.compaction import make_room
 from leadhand.core.design import share_of
 from leadhand.core.errors import POLICY, Fault, ModelError
 from leadhand.core.events import AttemptFailed, AttemptReplied, AttemptStarted
@@ -61,7 +62,12 @@ def backoff(tries: int, retry_after_s: float | None, random: Random) -> float:
 
 
 async def ask(h: Harness, agent: AgentState, cache_key: str) -> End | None:
-    """Get the model's next reply into the agent's conversation; or how the agent ends if that cannot be."""
+    """Get the model's next reply into the agent's conversation; or how the agent ends if that cannot be.
+
+    Where the prompt does not fit and the design allows it, room is made instead, and nothing was replied yet.
+    """
+    if agent.overflowed == agent.conversation.head and make_room(h, agent):
+        return None
     if agent.steps >= h.design.limits.steps:
         return End("out_of_steps")
     for tries in count(1):
@@ -75,7 +81,7 @@ async def ask(h: Harness, agent: AgentState, cache_key: str) -> End | None:
         except ModelError as error:
             end = await _failed(h, agent, attempt, tries, error)
             if end is not None:
-                return end
+                return None if end.status == "out_of_context" and make_room(h, agent) else end
         else:
             message = agent.conversation.link(reply.message)
             h.record(
@@ -100,7 +106,8 @@ async def _reserve(h: Harness, agent: AgentState, tries: int, asked: float) -> i
     """
     prompt, output = agent.prompt_bound(), h.design.max_output_tokens
     ledger = h.state.ledger
-    bound = ledger.bound(agent.model, prompt, output)
+    ttl = str(agent.conversation.root.settings.get("cache_ttl", ""))
+    bound = ledger.bound(agent.model, prompt, output, ttl)
 
     def room() -> bool:
         return fits(h.design.budget_usd, ledger.committed, bound, worker=agent.role == "worker")
@@ -119,6 +126,7 @@ async def _reserve(h: Harness, agent: AgentState, tries: int, asked: float) -> i
             output_bound=output,
             tries=tries,
             waited_s=round(anyio.current_time() - asked, 6),
+            cache_ttl=ttl,
         ),
     )
     return attempt

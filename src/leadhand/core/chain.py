@@ -105,9 +105,7 @@ def _replaced(body: Body, texts: dict[int, str]) -> Body:
         return body
     if not isinstance(body, ToolResults) or max(texts) >= len(body.results) or min(texts) < 0:
         raise JournalError("something was elided that is no tool result: the journal is damaged")
-    results = tuple(
-        msgspec.structs.replace(r, text=texts[i]) if i in texts else r for i, r in enumerate(body.results)
-    )
+    results = tuple(msgspec.structs.replace(r, text=texts[i]) if i in texts else r for i, r in enumerate(body.results))
     return ToolResults(results=results)
 
 

@@ -48,9 +48,20 @@ class Crew:
             self._launch(running)
         self._note = ""
 
-    def join(self, name: str, role: Role, model: str, reasoning: str, worker_kind: str = "", at: str = "") -> None:
+    def join(
+        self,
+        name: str,
+        role: Role,
+        model: str,
+        reasoning: str,
+        worker_kind: str = "",
+        *,
+        cache_ttl: str = "",
+        at: str = "",
+    ) -> None:
         """An agent enters. A forked worker has the lead's root and begins at its message `at`."""
-        root = self.h.state.agents[self.head].conversation.root if at else self.h.root(role, model, reasoning)
+        lead = self.h.state.agents.get(self.head)
+        root = lead.conversation.root if at and lead else self.h.root(role, model, reasoning, cache_ttl)
         new = not self.h.state.has_root(root.id)
         event = AgentStarted(
             role=role,
@@ -70,7 +81,8 @@ class Crew:
             # The request that produced this delegation ended where the lead's latest turn begins.
             forked = self.h.design.context == "fork"
             at = state.agents[self.head].conversation.messages[-1].parent if forked else ""
-            self.join(choice.worker, "worker", choice.kind.model, choice.kind.reasoning, choice.kind.name, at=at)
+            kind = choice.kind
+            self.join(choice.worker, "worker", kind.model, kind.reasoning, kind.name, cache_ttl=kind.cache_ttl, at=at)
         started = DelegationStarted(
             delegation=f"d{len(state.delegations) + 1}",
             worker=choice.worker,

@@ -6,7 +6,7 @@ from typing import Literal
 
 from leadhand.core.errors import UsageError
 from leadhand.core.events import Role
-from leadhand.core.values import Limits, Value
+from leadhand.core.values import CacheTtl, Limits, Value
 
 Schedule = Literal["blocking", "push", "notify", "pull"]
 Guidance = Literal["minimal", "P", "I", "V", "PI", "PV", "IV", "PIV"]
@@ -22,6 +22,7 @@ class Kind(Value, frozen=True, kw_only=True):
     name: str
     model: str = ""
     reasoning: str = ""
+    cache_ttl: CacheTtl = ""
     role: str = ""
     count: int | None = None
 
@@ -42,10 +43,13 @@ class Design(Value, frozen=True, kw_only=True):
     kinds: tuple[Kind, ...] = ()
     lead_reasoning: str = ""
     worker_reasoning: str = ""
+    lead_cache_ttl: CacheTtl = ""
+    worker_cache_ttl: CacheTtl = ""
     guidance: Guidance = "minimal"
     schedule: Schedule = "push"
     messaging: Literal["off", "on", "plus"] = "off"
     context: Literal["brief", "fork"] = "brief"
+    compaction: Literal["off", "elide"] = "off"
     at_finish: Literal["wait", "cancel", "refuse"] = "wait"
     budget_usd: float | None = None
     budget_visibility: Literal["none", "own", "team"] = "none"
@@ -96,6 +100,9 @@ class Design(Value, frozen=True, kw_only=True):
                 reasoning=k.reasoning
                 or self.worker_reasoning
                 or ("" if k.model or self.worker else self.lead_reasoning),
+                cache_ttl=k.cache_ttl
+                or self.worker_cache_ttl
+                or ("" if k.model or self.worker else self.lead_cache_ttl),
                 role=k.role,
                 count=k.count,
             )
@@ -150,15 +157,19 @@ def _faults(d: Design) -> list[tuple[bool, str]]:
         ),
         (
             d.context == "fork"
-            and any(k.model != d.lead or k.reasoning != d.lead_reasoning for k in d.worker_kinds if not d.solo),
-            "forked context needs workers with the lead's model and reasoning settings",
+            and any(
+                (k.model, k.reasoning, k.cache_ttl) != (d.lead, d.lead_reasoning, d.lead_cache_ttl)
+                for k in d.worker_kinds
+                if not d.solo
+            ),
+            "forked context needs workers with the lead's model, reasoning and cache_ttl settings",
         ),
         (d.context == "fork" and d.solo, "forked context needs a team"),
     ]
 
 
 _ONLY_TEAMS = (
-    *("solo", "worker", "worker_reasoning", "workers", "max_workers", "kinds"),
+    *("solo", "worker", "worker_reasoning", "worker_cache_ttl", "workers", "max_workers", "kinds"),
     *("schedule", "messaging", "context", "at_finish"),
 )
 _ONLY: dict[str, tuple[Strategy, ...]] = {

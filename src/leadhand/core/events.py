@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from leadhand.core.chain import Message, Root
+from leadhand.core.chain import Elided, Message, Root
 from leadhand.core.errors import Fault
 from leadhand.core.values import ExecResult, Grade, SandboxInfo, Usage
 
@@ -143,6 +143,16 @@ class MessageAdded(Event, frozen=True, kw_only=True, tag="message_added"):
     notes: int = 0
 
 
+class Compacted(Event, frozen=True, kw_only=True, tag="compacted"):
+    """The agent's conversation did not fit and goes on in a new chain: the old one, some tool results replaced.
+
+    `head` is the new chain's. The old chain with all its text stays in the journal; `elided` is all that differs.
+    """
+
+    head: str
+    elided: tuple[Elided, ...]
+
+
 class AgentEnded(Event, frozen=True, kw_only=True, tag="agent_ended"):
     """The agent came to an end (a worker: of its delegation). `fault`: the provider or sandbox fault that did it."""
 
@@ -155,7 +165,10 @@ class AgentEnded(Event, frozen=True, kw_only=True, tag="agent_ended"):
 
 
 class AttemptStarted(Event, frozen=True, kw_only=True, tag="attempt_started"):
-    """An attempt is about to be sent; its worst case in tokens is what the budget reserved."""
+    """An attempt is about to be sent; its worst case in tokens is what the budget reserved.
+
+    `cache_ttl` is the lifetime that was asked for of the provider's prompt cache ("": the provider's default).
+    """
 
     attempt: int
     head: str
@@ -164,6 +177,7 @@ class AttemptStarted(Event, frozen=True, kw_only=True, tag="attempt_started"):
     output_bound: int
     tries: int = 1
     waited_s: float = 0.0
+    cache_ttl: str = ""
 
 
 class AttemptReplied(Event, frozen=True, kw_only=True, tag="attempt_replied"):
@@ -328,6 +342,7 @@ AnyEvent = (
     | GradingFailed
     | AgentStarted
     | MessageAdded
+    | Compacted
     | AgentEnded
     | AttemptStarted
     | AttemptReplied

@@ -81,8 +81,15 @@ class Harness:
         """The cache key of an agent: stable over the run, and over its sessions."""
         return f"{self.cache_key}-{agent}"
 
-    def root(self, role: Role, model: str, reasoning: str) -> Root:
-        """The root of a conversation: system prompt, tools, and the settings that a model can feel."""
-        system = self.prompts.worker if role == "worker" else self.prompts.lead
-        settings = {"model": model, "reasoning": reasoning, "max_output_tokens": self.design.max_output_tokens}
-        return Root(system=system, tools=specs(self.design, role), settings=settings)
+    def root(self, role: Role, model: str, reasoning: str, cache_ttl: str = "") -> Root:
+        """The root of a conversation of this run."""
+        return root_of(self.design, self.prompts, role, model, reasoning, cache_ttl)
+
+
+def root_of(design: Design, prompts: Prompts, role: Role, model: str, reasoning: str, cache_ttl: str = "") -> Root:
+    """The root of a conversation: system prompt, tools, and the settings that a model can feel."""
+    system = prompts.worker if role == "worker" else prompts.lead
+    settings = {"model": model, "reasoning": reasoning, "max_output_tokens": design.max_output_tokens}
+    if cache_ttl:
+        settings["cache_ttl"] = cache_ttl
+    return Root(system=system, tools=specs(design, role), settings=settings)

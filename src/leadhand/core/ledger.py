@@ -51,13 +51,13 @@ class Ledger:
         """Everything that may already be owed."""
         return self.settled + self.unknown + self.reserved
 
-    def bound(self, model: str, prompt_tokens: int, output_tokens: int) -> float:
-        return self.prices[model].bound(prompt_tokens, output_tokens)
+    def bound(self, model: str, prompt_tokens: int, output_tokens: int, cache_ttl: str = "") -> float:
+        return self.prices[model].bound(prompt_tokens, output_tokens, cache_ttl)
 
     def apply(self, entry: Entry) -> None:
         match entry.event:
             case AttemptStarted() as e:
-                usd = self.bound(e.model, e.prompt_bound, e.output_bound)
+                usd = self.bound(e.model, e.prompt_bound, e.output_bound, e.cache_ttl)
                 self.open[e.attempt] = Reserved(entry.agent, e.model, usd)
                 self.reserved += usd
                 for spend in self._spends(entry.agent, e.model):

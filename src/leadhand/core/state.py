@@ -10,15 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from leadhand.core.chain import Conversation, Message, Root
+from leadhand.core.chain import Conversation, Message, Root, rechained
 from leadhand.core.errors import JournalError
 from leadhand.core.events import (
     AgentEnded,
     AgentStarted,
+    AttemptFailed,
     AttemptReplied,
     AttemptStarted,
     CallRejected,
     CommandEnded,
+    Compacted,
     DelegationEnd,
     DelegationEnded,
     DelegationStarted,
@@ -43,7 +45,8 @@ class AgentState:
 
     `briefed_at` is how long the conversation was when the latest assignment entered it; `asked` is the head of the
     latest prompt that was replied to, and its tokens. `rejected` holds the turn's calls that were refused. `told` and
-    `read` are how much of the log of notes the agent has been told of, and has read.
+    `read` are how much of the log of notes the agent has been told of, and has read. `overflowed` is the latest prompt
+    that did not fit; `origins` says, for messages of a compacted chain, as which message each was first recorded.
     """
 
     name: str
@@ -63,6 +66,8 @@ class AgentState:
     known_size: int = 0
     told: int = 0
     read: int = 0
+    overflowed: str = ""
+    origins: dict[str, str] = field(default_factory=dict)
 
     def prompt_bound(self) -> int:
         """An upper bound of the next request's prompt tokens: what is known, plus a token a byte for what is new."""
@@ -181,6 +186,10 @@ class State:
                 if e.assigns:
                     self.delegations[e.assigns].briefed = True
                     agent.briefed_at = len(agent.conversation.messages)
+            case Compacted() as e if agent is not None:
+                _compact(agent, e)
+            case AttemptFailed(fault="context_length") if agent is not None:
+                agent.overflowed = agent.conversation.head
             case AttemptStarted() as e:
                 self.attempts = max(self.attempts, e.attempt)
             case AttemptReplied() as e if agent is not None:
@@ -278,6 +287,21 @@ class State:
         )
         if e.worker in self.agents:
             self.agents[e.worker].ended = None
+
+
+def _compact(agent: AgentState, e: Compacted) -> None:
+    """Go on in the new chain. What is known of the prompt's tokens stays an upper bound: what went counts as kept."""
+    old = agent.conversation
+    new = Conversation(old.root, rechained(old.messages, e.elided))
+    if new.head != e.head:
+        raise JournalError(f"the compacted chain of {agent.name} ends in {new.head}, not {e.head}")
+    for before, after in zip(old.messages, new.messages, strict=True):
+        if before.id != after.id:
+            agent.origins[after.id] = agent.origins.pop(before.id, before.id)
+    agent.conversation = new
+    if agent.known_size:
+        agent.known_size += new.size - old.size
+        agent.known_tokens += sum(len(x.text.encode()) for x in e.elided)
 
 
 def state_of(entries: list[Entry], prices: Mapping[str, Price]) -> State:

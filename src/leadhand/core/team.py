@@ -81,7 +81,7 @@ class Team:
         state, design = self.h.state, self.h.design
         if self.head not in state.agents:
             role: Role = "solo" if design.solo else "lead"
-            self.crew.join(self.head, role, design.lead, design.lead_reasoning)
+            self.crew.join(self.head, role, design.lead, design.lead_reasoning, cache_ttl=design.lead_cache_ttl)
         head = state.agents[self.head]
         fresh = not head.conversation.messages
         if fresh:

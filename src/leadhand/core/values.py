@@ -111,6 +111,13 @@ class Usage(Value, frozen=True, kw_only=True):
         return Usage(**{f: getattr(self, f) + getattr(other, f) for f in self.__struct_fields__})
 
 
+CacheTtl = Literal["", "5m", "30m", "1h", "12h"]
+"""How long a provider keeps a prompt that was written to its cache; "" is the provider's default."""
+
+DEFAULT_TTLS = ("5m", "30m")
+"""Longer lifetimes are billed only where they were asked for."""
+
+
 class Price(Value, frozen=True, kw_only=True):
     """Dollars per million tokens of one model. A tier above `tier_above` prompt tokens prices the whole request."""
 
@@ -148,15 +155,15 @@ class Price(Value, frozen=True, kw_only=True):
             + usage.output * p.output
         ) / 1e6
 
-    def bound(self, prompt_tokens: int, output_tokens: int) -> float:
-        """Dollars that a request of at most these sizes can cost at the dearest applicable price."""
+    def bound(self, prompt_tokens: int, output_tokens: int, cache_ttl: str = "") -> float:
+        """Dollars that a request of at most these sizes can cost at the dearest applicable price.
+
+        `cache_ttl` is the lifetime asked for of the prompt cache; "" stands for those that providers have by default.
+        """
         rates = [self, self.at(prompt_tokens)]
-        dearest = max(
-            r
-            for p in rates
-            for r in (p.input, p.cache_write_5m, p.cache_write_30m, p.cache_write_1h, p.cache_write_12h)
-            if r is not None
-        )
+        writes = [f"cache_write_{ttl}" for ttl in ((cache_ttl,) if cache_ttl else DEFAULT_TTLS)]
+        known: list[float | None] = [getattr(p, part) for p in rates for part in ("input", *writes)]
+        dearest = max(r for r in known if r is not None)
         return (prompt_tokens * dearest + output_tokens * max(p.output for p in rates)) / 1e6
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from leadhand.core.chain import Message, next_id
+from leadhand.core.chain import Message, next_id, rechained
 from leadhand.core.errors import JournalError
-from leadhand.core.events import AgentStarted, AttemptReplied, AttemptStarted, Entry, MessageAdded
+from leadhand.core.events import AgentStarted, AttemptReplied, AttemptStarted, Compacted, Entry, MessageAdded
 
 
 def verify(entries: Iterable[Entry]) -> int:
-    """Derive every root and message id again; how many there were. Raises `JournalError` at the first that differs.
+    """Derive every root, message id and compacted chain again; how many there were.
 
-    Also checked: each message follows its agent's head, each attempt names it, each fork begins at a known message.
+    Raises `JournalError` at the first that differs. Also checked: each message follows its agent's head, each attempt
+    names it, each fork begins at a known message.
     """
     roots: set[str] = set()
-    known: set[str] = set()
+    known: dict[str, Message | None] = {}
     heads: dict[str, str] = {}
     count = 0
 
@@ -24,9 +25,22 @@ def verify(entries: Iterable[Entry]) -> int:
             return f"message {message.id} follows {message.parent}, the head of {agent} is {heads.get(agent)}"
         if message.id != next_id(message.parent, message.body):
             return f"message {message.id} does not match its content"
-        known.add(message.id)
+        known[message.id] = message
         heads[agent] = message.id
         return ""
+
+    def chain(head: str) -> list[Message]:
+        found: list[Message] = []
+        while (message := known.get(head)) is not None:
+            found.append(message)
+            head = message.parent
+        return found[::-1]
+
+    def compact(agent: str, event: Compacted) -> str:
+        new = rechained(chain(heads.get(agent, "")), event.elided)
+        known.update((m.id, m) for m in new)
+        heads[agent] = new[-1].id if new else ""
+        return "" if heads[agent] == event.head else f"the compacted chain of {agent} does not end in {event.head}"
 
     for entry in entries:
         wrong = ""
@@ -36,7 +50,7 @@ def verify(entries: Iterable[Entry]) -> int:
                     count += 1
                     wrong = "" if e.root.id == e.root_id else f"root {e.root_id} does not match its content"
                     roots.add(e.root_id)
-                    known.add(e.root_id)
+                    known[e.root_id] = None
                 if e.root_id not in roots:
                     wrong = f"root {e.root_id} was never given"
                 if e.at and e.at not in known:
@@ -45,6 +59,9 @@ def verify(entries: Iterable[Entry]) -> int:
             case (MessageAdded() | AttemptReplied()) as e:
                 count += 1
                 wrong = derive(entry.agent, e.message)
+            case Compacted() as e:
+                count += 1
+                wrong = compact(entry.agent, e)
             case AttemptStarted() as e if e.head != heads.get(entry.agent):
                 wrong = f"attempt {e.attempt} names {e.head}, the head of {entry.agent} is {heads.get(entry.agent)}"
         if wrong:

@@ -26,6 +26,7 @@ FORKED = (
     "From here on you are worker {worker}, no longer the lead. Everything above is what the lead knew when it gave you "
     "this assignment. Tools of the lead are refused to you; you have bash and finish{mail}."
 )
+ELIDED = "[{size} characters of output left out here to make room; run the command again if you need them]"
 STEPS_LEFT = "[{steps} left]"
 LAST_STEP = "[1 step left: call finish now]"
 MINUTES_LEFT = "[{minutes:.1f} minutes left]"
@@ -69,7 +70,7 @@ DIGEST = digest(
     canonical(
         [
             *(EMPTY, CUT, INTERRUPTED, NOT_BEGUN, FINISH_ALONE, LEAD_ONLY, NOT_YET, REFUSED, RETURNED, LEFTOVERS),
-            *(FORKED, STEPS_LEFT, LAST_STEP, MINUTES_LEFT, OWN_MONEY, TEAM_MONEY, TEAM_MONEY_UNLIMITED),
+            *(FORKED, ELIDED, STEPS_LEFT, LAST_STEP, MINUTES_LEFT, OWN_MONEY, TEAM_MONEY, TEAM_MONEY_UNLIMITED),
         ]
     )
 )

@@ -6,6 +6,7 @@
 Importing this package loads no adapter, no HTTP client and no price table.
 """
 
+from leadhand.models.cache_ttl import cache_ttls, check_cache_ttl
 from leadhand.models.catalog import known_providers, open_model, problems
 from leadhand.models.keys import load_keys
 from leadhand.models.limiter import SharedLimiter
@@ -16,6 +17,8 @@ from leadhand.models.reasoning import check_reasoning, reasoning_settings
 __all__ = [
     "ListedModel",
     "SharedLimiter",
+    "cache_ttls",
+    "check_cache_ttl",
     "check_reasoning",
     "find_price",
     "find_profile",

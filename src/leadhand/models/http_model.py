@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from leadhand.core.chain import Root
 from leadhand.core.errors import ModelError
 from leadhand.core.ports import Reply, Request
 from leadhand.models import loose_json as lj
@@ -59,16 +60,16 @@ class HttpModel:
             headers[TURN_HEADER] = str(request.conversation.turns)
         idle_s = self._idle_s if self.stream else None  # an unstreamed answer is silent until it is there
         async with self._transport.post(path, headers, body, total_s=request.timeout_s, idle_s=idle_s) as answer:
-            return await self._read(answer)
+            return await self._read(answer, request.conversation.root)
 
-    async def _read(self, answer: Answer) -> Reply:
+    async def _read(self, answer: Answer, root: Root) -> Reply:
         if not 200 <= answer.status < 300:
             raise self.wire.fault(answer.status, answer.headers, await answer.body())
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
             whole = await self._assemble(answer)
         else:
             whole = _object(await answer.body())
-        reply = self.wire.decode(whole)
+        reply = self.wire.decode(whole, root)
         id = answer.headers.get("x-request-id") or answer.headers.get("request-id") or reply.request_id
         return Reply(message=reply.message, usage=reply.usage, model=reply.model[:200], request_id=id[:200])
 

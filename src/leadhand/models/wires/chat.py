@@ -12,6 +12,7 @@ from leadhand.core.values import Assistant, Body, StopReason, ToolCall, ToolResu
 from leadhand.models import loose_json as lj
 from leadhand.models.history import EncodedHistory
 from leadhand.models.openai_faults import openai_fault, stream_fault
+from leadhand.models.wires.call_text import call_in_text
 from leadhand.models.wires.chat_stream import ChatAssembler
 from leadhand.models.wires.common import distinct_ids, expand_parallel, merge_results, must_call, tail_settings
 
@@ -24,7 +25,10 @@ STOPS: dict[str, StopReason] = {
 
 
 class ChatWire:
-    """`official` is True for OpenAI's own server, which takes fields that other servers may refuse."""
+    """`official` is True for OpenAI's own server, which takes fields that other servers may refuse.
+
+    Other servers may write a call as text: what is one beyond doubt is taken as one.
+    """
 
     name = "openai-chat"
 
@@ -71,7 +75,7 @@ class ChatWire:
     def fault(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
         return openai_fault(status, headers, body)
 
-    def decode(self, answer: dict[str, Any]) -> Reply:
+    def decode(self, answer: dict[str, Any], root: Root) -> Reply:
         if answer.get("error"):
             raise stream_fault(answer["error"], usage=read_usage(answer.get("usage")))
         choices = lj.items(answer.get("choices"))
@@ -79,8 +83,9 @@ class ChatWire:
         usage = read_usage(answer.get("usage"))
         if not isinstance(message, dict):
             raise ModelError("malformed", "the answer has no message", maybe_billed=True, usage=usage)
+        read = read_message(message, lj.string(choices[0].get("finish_reason")))
         return Reply(
-            message=read_message(message, lj.string(choices[0].get("finish_reason"))),
+            message=read if self._official else call_in_text(read, root.tools),
             usage=usage or Usage(),
             model=lj.string(answer.get("model")),
             request_id=lj.string(answer.get("id")),
@@ -114,14 +119,18 @@ def encode_body(body: Body) -> bytes:
 def _encode_assistant(body: Assistant) -> bytes:
     if body.wire == ChatWire.name and body.items:
         item = lj.obj(body.items[0])
+        if body.calls and not item.get("tool_calls"):  # the call was written as text; its result needs a call
+            item = {**item, "content": None, "tool_calls": [_call_item(c) for c in body.calls]}
         if item.get("tool_calls") or item.get("content") or item.get("refusal"):
             return lj.encode(item)
         return lj.encode({**item, "content": ""})  # null is refused when sent back
-    calls = [
-        {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in body.calls
-    ]
+    calls = [_call_item(c) for c in body.calls]
     item = {"role": "assistant", "content": body.text or (None if calls else "")}
     return lj.encode({**item, "tool_calls": calls} if calls else item)
+
+
+def _call_item(call: ToolCall) -> dict[str, Any]:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
 def read_message(message: dict[str, Any], finish: str) -> Assistant:

@@ -42,7 +42,7 @@ class GeminiWire:
     def fault(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
         return gemini_fault(status, headers, body)
 
-    def decode(self, answer: dict[str, Any]) -> Reply:
+    def decode(self, answer: dict[str, Any], root: Root) -> Reply:
         if answer.get("error"):
             raise stream_fault(answer["error"])
         usage = read_usage(answer.get("usageMetadata"))

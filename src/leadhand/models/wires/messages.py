@@ -53,7 +53,7 @@ class MessagesWire:
     def fault(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
         return anthropic_fault(status, headers, body)
 
-    def decode(self, answer: dict[str, Any]) -> Reply:
+    def decode(self, answer: dict[str, Any], root: Root) -> Reply:
         if answer.get("type") == "error" or answer.get("error"):
             raise stream_fault(answer.get("error"))
         usage = read_usage(answer.get("usage"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from leadhand.core.chain import Root
 from leadhand.core.errors import ModelError
 from leadhand.core.ports import Reply, Request
@@ -47,8 +49,8 @@ class ResponsesWire:
     def fault(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
         return openai_fault(status, headers, body)
 
-    def decode(self, answer: dict[str, Any]) -> Reply:
-        usage = read_usage(answer.get("usage"))
+    def decode(self, answer: dict[str, Any], root: Root) -> Reply:
+        usage = read_usage(answer.get("usage"), lj.string(lj.obj(answer.get("prompt_cache_options")).get("ttl")))
         status = lj.string(answer.get("status"))
         if answer.get("error") or status == "failed":
             raise stream_fault(answer.get("error") or {"message": "the response failed"}, usage=usage)
@@ -83,6 +85,9 @@ def fixed_fields(root: Root) -> dict[str, Any]:
         fields["parallel_tool_calls"] = True
     if must_call(root):
         fields["tool_choice"] = "required"
+    ttl = root.settings.get("cache_ttl")
+    if ttl in ("30m", "12h"):
+        fields["prompt_cache_options"] = {"mode": "implicit", "ttl": ttl}
     return {**fields, "store": False, "include": ["reasoning.encrypted_content"]}
 
 
@@ -158,14 +163,18 @@ def _read_text(message: dict[str, Any]) -> str:
     return "".join(lj.string(p.get("text")) or lj.string(p.get("refusal")) for p in parts)
 
 
-def read_usage(usage: Any) -> Usage | None:
+def read_usage(usage: Any, cache_ttl: str = "") -> Usage | None:
+    """`cache_ttl` is the lifetime that the answer says its writes have."""
     if not isinstance(usage, dict):
         return None
     details = lj.obj(usage.get("input_tokens_details"))
-    return inclusive_usage(
+    counted = inclusive_usage(
         lj.count(usage.get("input_tokens")),
         lj.count(details.get("cached_tokens")),
         lj.count(details.get("cache_write_tokens")),
         lj.count(usage.get("output_tokens")),
         lj.count(lj.obj(usage.get("output_tokens_details")).get("reasoning_tokens")),
     )
+    if cache_ttl != "12h":
+        return counted
+    return msgspec.structs.replace(counted, cache_write_30m=0, cache_write_12h=counted.cache_write_30m)

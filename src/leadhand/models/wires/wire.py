@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from leadhand.core.chain import Root
 from leadhand.core.errors import ModelError
 from leadhand.core.ports import Reply, Request
 
@@ -30,8 +31,8 @@ class Wire(Protocol):
 
     def encode(self, request: Request, *, stream: bool) -> bytes: ...
 
-    def decode(self, answer: dict[str, Any]) -> Reply:
-        """The neutral view of an answer. Raises `ModelError` for an error in it."""
+    def decode(self, answer: dict[str, Any], root: Root) -> Reply:
+        """The neutral view of an answer to a conversation below `root`. Raises `ModelError` for an error in it."""
         ...
 
     def assembler(self) -> Assembler: ...

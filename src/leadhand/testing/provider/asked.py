@@ -16,7 +16,8 @@ class Block(Value, frozen=True, kw_only=True):
 
 
 class Asked(Value, frozen=True, kw_only=True):
-    """A request of any wire. `key` is the `prompt_cache_key` ("" where there is none)."""
+    """A request of any wire. `key` is the `prompt_cache_key` ("" where there is none); `cache_ttl` the
+    lifetime that was asked for of an automatic cache."""
 
     wire: str
     model: str
@@ -25,6 +26,7 @@ class Asked(Value, frozen=True, kw_only=True):
     max_output_tokens: int
     stream: bool = False
     key: str = ""
+    cache_ttl: str = ""
     agent: str = ""
 
 

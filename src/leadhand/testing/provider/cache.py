@@ -64,10 +64,10 @@ class PromptCache:
         ids = [(asked.model, asked.key if rule.routed else "", h) for h in _prefixes(asked.blocks)]
         if rule.explicit:
             return self._explicit(rule, asked.blocks, ids, sizes, output)
-        return self._automatic(rule, ids, sizes, output)
+        return self._automatic(rule, asked.cache_ttl or rule.ttl, ids, sizes, output)
 
     def _automatic(
-        self, rule: CacheRule, ids: Sequence[tuple[str, str, bytes]], sizes: Sequence[int], output: int
+        self, rule: CacheRule, ttl: str, ids: Sequence[tuple[str, str, bytes]], sizes: Sequence[int], output: int
     ) -> Usage:
         prompt = sizes[-1]
         if prompt < rule.minimum:
@@ -76,10 +76,18 @@ class PromptCache:
         read = sizes[hit] // rule.step * rule.step
         for n in range(1, len(sizes)):
             if sizes[n] >= rule.minimum:
-                self._keep(ids[n - 1], rule.ttl)
+                self._keep(ids[n - 1], ttl)
         if not rule.writes_billed:
             return Usage(input=prompt - read + rule.tail, cache_read=read, output=output)
-        return Usage(input=rule.tail, cache_read=read, cache_write_30m=prompt - read, output=output)
+        written = prompt - read
+        long = ttl == "12h"
+        return Usage(
+            input=rule.tail,
+            cache_read=read,
+            cache_write_30m=0 if long else written,
+            cache_write_12h=written if long else 0,
+            output=output,
+        )
 
     def _explicit(
         self,

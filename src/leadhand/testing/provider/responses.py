@@ -34,6 +34,7 @@ class ResponsesServer:
             max_output_tokens=int(body.get("max_output_tokens") or 16_000),
             stream=bool(body.get("stream")),
             key=str(body.get("prompt_cache_key") or ""),
+            cache_ttl=_ttl(body),
         )
 
     def answer(self, message: Assistant, usage: Usage, asked: Asked, number: int) -> dict[str, Any]:
@@ -51,6 +52,7 @@ class ResponsesServer:
             "model": asked.model,
             "output": list(output_items(message, number, status)),
             "parallel_tool_calls": True,
+            "prompt_cache_options": {"mode": "implicit", "ttl": asked.cache_ttl or "30m"},
             "temperature": 1.0,
             "tool_choice": "auto",
             "tools": [],
@@ -103,6 +105,15 @@ class ResponsesServer:
         error = failure(fault, message, None).body["error"]
         body = {"type": "error", "sequence_number": 99, "error": error, **error}
         return b"event: error\ndata: " + msgspec.json.encode({**body, "type": "error"}) + b"\n\n"
+
+
+def _ttl(body: Any) -> str:
+    ttl = (body.get("prompt_cache_options") or {}).get("ttl") or ""
+    if ttl not in ("", "30m", "12h"):
+        raise BadRequest(
+            f"Invalid value: {ttl!r}. Supported values are: '30m' and '12h'.", param="prompt_cache_options"
+        )
+    return str(ttl)
 
 
 def output_items(message: Assistant, number: int, status: str) -> Iterable[dict[str, Any]]:
