@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 from pages import PHONE, rows, watched, whole
+from viewer_runs import LEAD, WORKER, compacted_run, run_file
 
 from leadhand.analysis.summary import summarise
+from leadhand.core.design import Design
 from leadhand.core.events import AttemptStarted
 from leadhand.core.journal import read_journal
 from leadhand.core.state import state_of
@@ -97,6 +99,17 @@ def test_the_exact_prompt_of_a_call(team: Path, view: View, chromium: Any) -> No
         page.get_by_text("You are a software engineer. Role: worker.").wait_for()
         page.locator(".prompt details[data-seq] summary").last.click()
         page.locator(".prompt details[data-seq] pre").last.wait_for()
+
+
+def test_the_prompt_of_a_compacted_conversation(tmp_path: Path, view: View, chromium: Any) -> None:
+    run_file(tmp_path / "r", Design(lead=LEAD, worker=WORKER, workers=1))
+    maker = compacted_run(tmp_path / "r")
+    with watched(chromium) as page:
+        page.goto(f"{view(tmp_path)}#/run/r?e={maker.seq - 1}")
+        page.locator('[data-act="prompt"]').click()
+        page.locator(".prompt details[data-seq] summary").nth(2).click()
+        page.locator(".prompt pre", has_text="[left out]").wait_for()
+        assert "a long output" not in page.locator(".prompt").inner_text()
 
 
 def test_search_leads_to_the_event(team: Path, view: View, chromium: Any) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from viewer_runs import LEAD, PRICES, WORKER, Maker, run_file, team_run
+from viewer_runs import LEAD, PRICES, WORKER, Maker, compacted_run, run_file, team_run
 
 from leadhand.core.design import Design
 from leadhand.core.events import (
@@ -25,6 +25,7 @@ from leadhand.core.values import Price, User
 from leadhand.runs.paths import RunPaths
 from leadhand.testing.play import play
 from leadhand.testing.scripted import Script, bash, call, do, finish, say
+from leadhand.viewer.app import modules
 from leadhand.viewer.columns import CURSOR, KINDS, read_cursor
 from leadhand.viewer.fold import ViewFold
 from leadhand.viewer.index import RunIndex, open_run
@@ -45,10 +46,10 @@ SCRIPTS: dict[str, Script] = {
 }
 
 
-async def played(folder: Path, **design: object) -> RunIndex:
-    settings = Design(lead="m/x", worker="m/x", **design)  # type: ignore[arg-type]
+async def played(folder: Path, scripts: dict[str, Script] | None = None, **design: object) -> RunIndex:
+    settings = Design(lead="m/x", **design)  # type: ignore[arg-type]
     run_file(folder, settings, prices=PRICE)
-    await play(SCRIPTS, settings, folder, prices=PRICE)
+    await play(scripts or SCRIPTS, settings, folder, prices=PRICE)
     return open_run(folder)
 
 
@@ -97,6 +98,30 @@ async def test_what_passes_between_agents_and_what_stands_out(tmp_path: Path) ->
     assert [a["name"] for a in c.agents] == ["lead", "w1"]
 
 
+@pytest.mark.anyio
+@pytest.mark.virtual_clock
+async def test_messages_between_agents_and_notes_of_peers(tmp_path: Path) -> None:
+    (tmp_path / "team").mkdir()
+    (tmp_path / "peers").mkdir()
+    scripts: dict[str, Script] = {
+        "lead": [
+            do(call("delegate_agent", assignment="look")),
+            do(bash("ls", timeout_s=9)),
+            do(call("wait")),
+            finish("x"),
+        ],
+        "w1": [do(call("send_message", to="lead", text="found it")), finish("all")],
+    }
+    index = await played(tmp_path / "team", scripts, messaging="on")
+    assert [(kind, name) for kind, *_, name in index._fold.columns.arrows if kind == "mail"] == [("mail", "m1")]
+    noted: Script = [do(call("write_note", text="mine: a.py")), finish("done")]
+    index = await played(tmp_path / "peers", {"p1": noted, "p2": noted}, strategy="peers", k=2, collect="last")
+    kinds = [KINDS[k] for k in index._fold.columns.kind]
+    assert kinds.count("note_added") == 2
+    assert {a["role"] for a in index._fold.columns.agents} == {"peer"}
+    assert any("mine: a.py" in label for label in index.rows(0))
+
+
 def test_the_money_is_the_ledgers(team: Path) -> None:
     index = open_run(team)
     ledger = ledger_of(read_journal(team / "journal.jsonl"), PRICES)
@@ -134,6 +159,12 @@ def test_deltas_add_up_however_they_are_cut(team: Path) -> None:
                 together.setdefault(name, []).extend(part)
             cursor = read_cursor("-".join(map(str, fold.columns.cursor())))
     assert together == fold.columns.since(NONE)
+
+
+def test_every_kind_of_event_has_a_word_on_the_page() -> None:
+    script = modules()["model.js"].decode()
+    words = script[script.index("const WORDS") : script.index("const QUIET")]
+    assert [kind for kind in KINDS if f"{kind}: " not in words and f"{kind}," not in words] == []
 
 
 def test_a_cursor_that_makes_no_sense_starts_anew() -> None:
@@ -178,6 +209,15 @@ def test_a_message_that_does_not_follow_is_a_finding(tmp_path: Path) -> None:
     maker.file.close()
     marks = open_run(tmp_path)._fold.columns.marks
     assert [(seq, what) for seq, _, what, _ in marks] == [(4, "broken chain")]
+
+
+def test_a_compacted_conversation_goes_on_from_where_it_was(tmp_path: Path) -> None:
+    run_file(tmp_path, Design(lead=LEAD, worker=WORKER, workers=1))
+    maker = compacted_run(tmp_path)
+    c = open_run(tmp_path)._fold.columns
+    assert [what for _, _, what, _ in c.marks] == ["compacted"]
+    rows = chain(c, maker.seq - 1)  # of the last attempt: through the compaction to the first message
+    assert [KINDS[c.kind[seq]] for seq in rows] == ["message_added", "attempt_replied", "results", "compacted"]
 
 
 def test_what_a_killed_session_had_open_is_no_longer_open(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_the_diff_of_a_submission(tmp_path: Path) -> None:
         "outside": b"mine\n",
         "../../etc/passwd": b"root\n",
     }
-    found = {f.path: f for f in _compared(archive(tmp_path / "s.tar.gz", given), base)}
+    found = {f.path: f for f in _compared(archive(tmp_path / "s.tar.gz", given), base, quoting=True)}
     assert {p: f.status for p, f in found.items()} == {
         "changed": "changed",
         "gone": "removed",
@@ -117,6 +117,10 @@ def test_the_diff_of_a_submission(tmp_path: Path) -> None:
     assert found["changed"].text.splitlines() == ["@@ -1,3 +1,3 @@", " a", "-b", "+B", " c"]
     assert (found["changed"].added, found["changed"].removed) == (1, 1)
     assert found["blob"].note == "binary, 2 bytes"
+    told = {f.path: f for f in _compared(tmp_path / "s.tar.gz", base, quoting=False)}
+    assert {p: f.status for p, f in told.items()} == {p: f.status for p, f in found.items()}
+    assert told["changed"].text == "+a\n+B\n+c"  # nothing of the workspace itself
+    assert told["gone"].text == ""
 
 
 def test_a_patch_is_split_by_files(tmp_path: Path) -> None:
@@ -130,6 +134,15 @@ def test_a_patch_is_split_by_files(tmp_path: Path) -> None:
         ("x", "added", 1, 0),
         ("y", "changed", 1, 1),
     ]
+
+
+def test_what_a_run_folder_links_to_is_not_read(tmp_path: Path) -> None:
+    small_run(tmp_path / "run", STUDY[0], "t", 0.5, Random(1))
+    (tmp_path / "secret").write_text("diff --git a/x b/x\n@@ -0,0 +1 @@\n+secret\n")
+    (tmp_path / "run" / "result.patch").symlink_to(tmp_path / "secret")
+    (tmp_path / "run" / "blobs").symlink_to(tmp_path)
+    archive(tmp_path / ("0" * 64), {"x": b"secret\n"})
+    assert result(open_run(tmp_path / "run")).source == "none"
 
 
 def test_a_changed_word_is_found_by_the_check(team: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from leadhand.analysis.factors import factors_of
-from leadhand.core.chain import Conversation, Root
+from leadhand.core.chain import Conversation, Elided, Root, rechained
 from leadhand.core.design import Design
 from leadhand.core.events import (
     FORMAT,
@@ -23,6 +23,7 @@ from leadhand.core.events import (
     AttemptStarted,
     Collected,
     CommandEnded,
+    Compacted,
     DelegationEnded,
     DelegationStarted,
     Entry,
@@ -362,3 +363,21 @@ def study(folder: Path, seed: int = 7) -> Path:
     ]
     (folder / "study.json").write_bytes(msgspec.json.encode({"runs": listed}))
     return folder
+
+
+def compacted_run(folder: Path) -> Maker:
+    """A solo-like run whose first output was left out of what follows; it stops at its next model call."""
+    maker = Maker(folder)
+    maker.begin()
+    maker.join(0.2, "lead", "lead", LEAD)
+    maker.add(0.3, "lead", User(text="one"))
+    (key,) = maker.reply(0.4, "lead", LEAD, "Look.", [("bash", {"command": "cat long"})], 0.1)
+    maker.add(1.0, "lead", ToolResults(results=(maker.command(0.6, key, "a long output\n" * 90, 0.1),)))
+    talk = maker.conversations["lead"]
+    elided = (Elided(message=2, result=0, text="[left out]"),)
+    shorter = Conversation(talk.root, rechained(talk.messages, elided))
+    maker.conversations["lead"] = shorter
+    maker.event(1.1, "lead", Compacted(head=shorter.head, elided=elided))
+    maker.ask(1.2, "lead", LEAD)
+    maker.file.close()
+    return maker

@@ -43,9 +43,17 @@ def view(
 
     def ready(address: str) -> None:
         typer.echo(f"{address}\nCtrl-C ends it.")
-        if not no_browser:
+        if not no_browser and _has_screen():
             import webbrowser
 
             webbrowser.open(address)
 
     serve.serve(where, port, ready)
+
+
+def _has_screen() -> bool:
+    """Without one, `webbrowser` would start a text browser in this terminal."""
+    import os
+    import sys
+
+    return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

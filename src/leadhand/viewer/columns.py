@@ -7,40 +7,21 @@ export all take the same `delta`, from different cursors.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
+
+from leadhand.core.events import AnyEvent, ToolStarted
 
 KINDS = (
-    "run_started",
-    "session_started",
-    "recovered",
-    "sandbox_started",
-    "processes_killed",
-    "warned",
-    "collected",
-    "run_ended",
-    "grading_started",
-    "graded",
-    "grading_failed",
-    "agent_started",
-    "message_added",
-    "agent_ended",
-    "attempt_started",
-    "attempt_replied",
-    "attempt_failed",
+    *sorted(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent) if kind is not ToolStarted),
     "command",
     "wait",
+    "finish",
     "tool",
-    "command_ended",
-    "tool_ended",
-    "call_rejected",
-    "delegation_started",
-    "delegation_ended",
-    "mail_sent",
     "assignment",
     "results",
     "delivery",
 )
-"""Kinds of row. `tool_started` is told apart by its tool, `message_added` by what it brings."""
+"""Kinds of row: the events' own, but `tool_started` is told apart by its tool, `message_added` by what it brings."""
 
 CODE = {kind: code for code, kind in enumerate(KINDS)}
 

@@ -25,6 +25,8 @@ from leadhand.viewer.columns import CURSOR, ROWS_PER_PART
 from leadhand.viewer.folder import Folder
 from leadhand.viewer.index import RunIndex
 from leadhand.viewer.parts import part
+from leadhand.viewer.plain import full
+from leadhand.viewer.result import result
 
 CHUNK = 1 << 20
 CSP = (
@@ -78,8 +80,9 @@ def _run(target: Path, place: str, index: RunIndex, *, alone: bool) -> None:
     _write(target, f"{place}/delta", "delta", _encode(index.delta((0,) * len(CURSOR))))
     for k in range((len(index) + ROWS_PER_PART - 1) // ROWS_PER_PART):
         _write(target, f"{place}/rows-{k}", f"rows-{k}", _encode(part(index, f"rows-{k}")))
-    for name in ("reports", "result", "integrity"):
+    for name in ("reports", "integrity"):
         _write(target, f"{place}/{name}", name, _encode(part(index, name)))
+    _write(target, f"{place}/result", "result", _encode(full(result(index, quoting=False))))
 
 
 def _events(target: Path, place: str, index: RunIndex) -> list[int]:

@@ -16,6 +16,7 @@ from leadhand.core.events import (
     AttemptStarted,
     CallRejected,
     CommandEnded,
+    Compacted,
     DelegationEnded,
     DelegationStarted,
     Entry,
@@ -39,7 +40,11 @@ from leadhand.viewer.money import Split, split
 from leadhand.viewer.plain import full
 from leadhand.viewer.writes import written
 
-_CODES = {kind: CODE.get(str(kind.__struct_config__.tag), -1) for kind in get_args(AnyEvent)}
+_CODES = {
+    kind: CODE[str(kind.__struct_config__.tag)]
+    for kind in get_args(AnyEvent)
+    if kind not in (ToolStarted, MessageAdded)
+}
 
 
 @dataclass(slots=True)
@@ -87,6 +92,7 @@ class ViewFold:
             AgentStarted: self._agent_started,
             AgentEnded: self._agent_ended,
             MessageAdded: self._message_added,
+            Compacted: self._compacted,
             AttemptStarted: self._attempt_started,
             AttemptReplied: self._replied,
             AttemptFailed: self._failed,
@@ -113,26 +119,29 @@ class ViewFold:
         if isinstance(event, AgentStarted):
             agent = self._joined(entry.agent, event)
         c = self.columns
+        kind = type(event)
+        code = _CODES.get(kind)
         c.t.append(now)
         c.agent.append(agent.index if agent else -1)
-        c.kind.append(self._code(event))
+        c.kind.append(self._code(event) if code is None else code)
         c.bad.append(0)
         c.of.append(-1)
         if agent is None:
             self._of_run(seq, entry)
-        elif (fold := self._folds.get(type(event))) is not None:
+        elif (fold := self._folds.get(kind)) is not None:
             fold(seq, now, agent, event)
 
     def _code(self, e: AnyEvent) -> int:
+        """The kind of a row whose event alone does not say it."""
         if isinstance(e, ToolStarted):
-            return CODE["command" if e.tool == "bash" else "wait" if e.tool in self._waiting else "tool"]
-        if isinstance(e, MessageAdded):
-            if e.assigns:
-                return CODE["assignment"]
-            if e.delivers or e.announces or e.mail:
-                return CODE["delivery"]
-            return CODE["results" if isinstance(e.message.body, ToolResults) else "message_added"]
-        return _CODES[type(e)]
+            own = {"bash": "command", "finish": "finish"}.get(e.tool)
+            return CODE[own or ("wait" if e.tool in self._waiting else "tool")]
+        assert isinstance(e, MessageAdded)
+        if e.assigns:
+            return CODE["assignment"]
+        if e.delivers or e.announces or e.mail or e.notes:
+            return CODE["delivery"]
+        return CODE["results" if isinstance(e.message.body, ToolResults) else "message_added"]
 
     def _new_session(self, session: int) -> None:
         """What a killed session had open has no outcome."""
@@ -205,6 +214,13 @@ class ViewFold:
         self._linked(seq, agent, e.message.id, e.message.parent)
         if e.delivers or e.mail or e.assigns:
             self._delivered(seq, agent, e)
+
+    def _compacted(self, seq: int, now: int, agent: _Agent, e: Compacted) -> None:
+        """The conversation goes on in a shorter chain: this event stands for what it was until here."""
+        self.columns.of[seq] = self._place(agent, agent.head)
+        self._messages[e.head] = seq
+        agent.head = e.head
+        self._mark(seq, "note", "compacted", label(e))
 
     def _attempt_started(self, seq: int, now: int, agent: _Agent, e: AttemptStarted) -> None:
         self.columns.of[seq] = self._place(agent, e.head)

@@ -13,8 +13,11 @@ from leadhand.core.events import (
     AttemptReplied,
     AttemptStarted,
     CallRejected,
+    CandidateGraded,
+    CandidateKept,
     Collected,
     CommandEnded,
+    Compacted,
     DelegationEnded,
     DelegationStarted,
     Event,
@@ -23,12 +26,15 @@ from leadhand.core.events import (
     GradingStarted,
     MailSent,
     MessageAdded,
+    NoteAdded,
     ProcessesKilled,
     Recovered,
     RunEnded,
     RunStarted,
     SandboxStarted,
+    Selected,
     SessionStarted,
+    SlotClaimed,
     ToolEnded,
     Warned,
 )
@@ -73,6 +79,7 @@ def _message(e: MessageAdded) -> str:
         *(f"news of {d}" for d in e.announces),
         *(f"mail {m}" for m in e.mail),
     ]
+    news += [f"notes up to n{e.notes}"] if e.notes else []
     brings = f" with {', '.join(news)}" if news else ""
     body = e.message.body
     if isinstance(body, ToolResults):
@@ -154,4 +161,23 @@ def _of_run(event: Event) -> str:
             return f"reward {e.grade.reward:.3f}{counts}"
         case GradingFailed() as e:
             return line(f"grading failed: {e.error}")
-    return ""
+    return _of_others(event)
+
+
+def _of_others(event: Event) -> str:
+    match event:
+        case Compacted() as e:
+            what = "output is" if len(e.elided) == 1 else "outputs are"
+            return f"to make room, {len(e.elided)} old {what} left out of what follows"
+        case NoteAdded() as e:
+            return line(f"{e.note}: {e.text}")
+        case SlotClaimed() as e:
+            return line(f"claims {e.slot}")
+        case CandidateKept() as e:
+            return f"its work is kept · {size(e.bytes)}"
+        case CandidateGraded() as e:
+            return f"reward {e.grade.reward:.3f} as a candidate" if e.grade else line(f"not graded: {e.error}")
+        case Selected() as e:
+            return line(f"the work of {e.chosen} is chosen, by {e.selector}")
+    fields = (getattr(event, name) for name in event.__struct_fields__)
+    return line(" ".join(str(f) for f in fields if isinstance(f, str | int | float)))

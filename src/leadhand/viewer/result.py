@@ -10,8 +10,8 @@ from pathlib import Path
 
 from leadhand.core.errors import JournalError
 from leadhand.core.journal import read_journal
-from leadhand.core.state import state_of
 from leadhand.core.values import Value
+from leadhand.core.verify import verify
 from leadhand.viewer.index import RunIndex
 
 MOST_FILES = 500
@@ -38,25 +38,35 @@ class Result(Value, frozen=True, kw_only=True):
     note: str = ""
 
 
-def result(index: RunIndex) -> Result:
-    """From the run's patch if it has one, else its submission against the workspace that the team was given."""
+def result(index: RunIndex, *, quoting: bool = True) -> Result:
+    """From the run's patch if it has one, else its submission against the workspace that the team was given.
+
+    That workspace lies outside of the run folder. Without `quoting` none of its text is given out, only which files
+    differ: an export may be published, and the path to compare with comes from a `run.json` of whatever origin.
+    """
     paths = index.paths
-    if paths.patch.exists():
+    if _own(paths.patch):
         return _of_patch(paths.patch.read_bytes()[: 8 * MOST_BYTES].decode("utf-8", "replace"))
     digest = index.summary().submission
-    archive = paths.blob(digest) if digest and "/" not in digest else None
-    if archive is None or not archive.exists():
+    archive = paths.blob(digest) if digest.isalnum() else None
+    if archive is None or not _own(archive):
         return Result(source="none", note="nothing was submitted yet" if not digest else "the submission is not kept")
     start = Path(index.file.lock.task.workspace) if index.file.lock.task.workspace else None
     base = start if start is not None and start.is_dir() else None
     given = "the given workspace" if base else "an empty folder (the given workspace is not on this machine)"
     try:
-        return Result(source=f"the submission against {given}", files=tuple(_compared(archive, base)))
+        files = tuple(_compared(archive, base, quoting))
     except (OSError, tarfile.TarError, zlib.error, EOFError) as error:
         return Result(source="none", note=f"the submission cannot be read: {error}")
+    return Result(source=f"the submission against {given}", files=files)
 
 
-def _compared(archive: Path, base: Path | None) -> list[FileDiff]:
+def _own(path: Path) -> bool:
+    """Whether a file of a run folder is really in it."""
+    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
+
+
+def _compared(archive: Path, base: Path | None, quoting: bool) -> list[FileDiff]:
     """Files of the archive that are new or differ, and files of `base` that are gone. Nothing is unpacked to disk."""
     found: list[FileDiff] = []
     seen: set[str] = set()
@@ -74,10 +84,10 @@ def _compared(archive: Path, base: Path | None) -> list[FileDiff]:
                 after = file.read(MOST_BYTES + 1) if file else b""
                 before = _given(base, name)
                 if before != after:
-                    found.append(_diff(name, before, after, member.size))
+                    found.append(_diff(name, before, after, member.size, quoting))
     if base is not None:
         gone = [p.relative_to(base).as_posix() for p in sorted(base.rglob("*")) if p.is_file() and not p.is_symlink()]
-        found += [_diff(name, _given(base, name), None, 0) for name in gone if name not in seen]
+        found += [_diff(name, _given(base, name), None, 0, quoting) for name in gone if name not in seen]
     return sorted(found, key=lambda f: f.path)
 
 
@@ -92,9 +102,15 @@ def _given(base: Path | None, name: str) -> bytes | None:
         return file.read(MOST_BYTES + 1)
 
 
-def _diff(name: str, before: bytes | None, after: bytes | None, size: int) -> FileDiff:
+def _diff(name: str, before: bytes | None, after: bytes | None, size: int, quoting: bool) -> FileDiff:
     status = "added" if before is None else "removed" if after is None else "changed"
-    old, new = before or b"", after or b""
+    old, new = (before or b"" if quoting else b""), after or b""
+    if not quoting and before is not None:
+        note = "" if after is not None else "what was in it is not part of the run"
+        lines = (
+            [f"+{x}" for x in _lines(new[:MOST_BYTES].decode("utf-8", "replace"))] if b"\0" not in new[:8192] else []
+        )
+        return FileDiff(path=name, status=status, text="\n".join(lines), note=note, added=len(lines))
     if b"\0" in old[:8192] or b"\0" in new[:8192]:
         return FileDiff(path=name, status=status, note=f"binary, {size} bytes")
     if len(old) > MOST_BYTES or len(new) > MOST_BYTES:
@@ -133,8 +149,7 @@ def integrity(index: RunIndex) -> dict[str, str | int]:
     """Read the whole journal again and re-derive every message's id from its content."""
     try:
         entries = read_journal(index.paths.journal)
-        state = state_of(entries, index.file.lock.prices)
-    except (JournalError, KeyError) as error:
+        ids = verify(entries)
+    except JournalError as error:
         return {"status": "damaged", "text": str(error)}
-    messages = sum(len(a.conversation.messages) for a in state.agents.values())
-    return {"status": "whole", "text": f"{len(entries)} events in sequence, {messages} messages match their ids"}
+    return {"status": "whole", "text": f"{len(entries)} events in sequence, {ids} ids match their content"}

@@ -73,7 +73,7 @@ function follow(run, seq, index) {
   const { model } = run;
   let left = index;
   for (let at = seq + 1; at < model.count; at += 1) {
-    if (model.of.data[at] !== seq || !["command", "wait", "tool"].includes(model.kindOf(at))) continue;
+    if (model.of.data[at] !== seq || !["command", "wait", "finish", "tool"].includes(model.kindOf(at))) continue;
     if (left === 0) return h("div", { cls: "more" }, link("what came of it →", () => run.go({ e: at })));
     left -= 1;
   }
@@ -207,7 +207,7 @@ function plainView(run, seq, event) {
 }
 
 const VIEWS = {
-  attempt_started: attempt, attempt_replied: reply, attempt_failed: failed, command: tool, wait: tool, tool, command_ended: outcome, tool_ended: outcome,
+  attempt_started: attempt, attempt_replied: reply, attempt_failed: failed, command: tool, wait: tool, finish: tool, tool, command_ended: outcome, tool_ended: outcome,
   call_rejected: rejected, delegation_started: delegated, delegation_ended: reported, mail_sent: mail, agent_started: joined, agent_ended: ended, run_ended: ended,
   message_added: message, assignment: message, results: message, delivery: message,
 };

@@ -25,17 +25,21 @@ export function whyText(model) {
     return [
       all ? `This run cost $0 because its models are free: ${priced}.` : "Nothing was billed.",
       `It took ${plural(s.steps, "step")} and ${tokens(all)} tokens: ${percent(input, all)} of them were input, read again at every step, and ${percent(s.usage.output, all)} were output.`,
-      workers.length ? `The lead used ${percent(byLead, all)} of the tokens, its ${plural(workers.length, "worker")} the other ${percent(all - byLead, all)}.` : "",
+      workers.length ? `The lead used ${percent(byLead, all)} of the tokens, its ${plural(workers.length, "worker")} the other ${percent(all - byLead, all)}.` : equals(s.agents, (a) => percent(allTokens(a.usage), all)),
     ].filter(Boolean);
   }
   const parts = PARTS.map(([key, word]) => [word, Object.values(model.money).reduce((sum, m) => sum + m[key], 0)]).sort((a, b) => b[1] - a[1]);
   const top = model.dearest.reduce((sum, [usd]) => sum + usd, 0);
   return [
     `This run cost ${dollars(s.settled_usd)} for ${plural(s.steps, "step")}: ${parts.filter(([, usd]) => usd > 0).map(([word, usd]) => `${percent(usd, s.settled_usd)} ${word}`).join(", ")}.`,
-    workers.length ? `The lead spent ${dollars(lead)} (${percent(lead, s.settled_usd)}), its ${plural(workers.length, "worker")} ${dollars(s.settled_usd - lead)}.` : "",
+    workers.length ? `The lead spent ${dollars(lead)} (${percent(lead, s.settled_usd)}), its ${plural(workers.length, "worker")} ${dollars(s.settled_usd - lead)}.` : equals(s.agents, (a) => dollars(a.usd)),
     `The ${model.dearest.length} dearest calls are ${percent(top, s.settled_usd)} of it; a step cost ${dollars(s.settled_usd / Math.max(1, s.steps))} on average and read ${tokens(Math.round(input / Math.max(1, s.steps)))} tokens.`,
     s.unknown_usd ? `Up to ${dollars(s.unknown_usd)} more may have been billed for calls whose outcome is not known.` : "",
   ].filter(Boolean);
+}
+
+function equals(agents, share) {
+  return agents.length > 1 ? `No agent leads: ${agents.map((a) => `${a.name} ${share(a)}`).join(", ")}.` : "";
 }
 
 function why(run) {
@@ -88,7 +92,7 @@ function clockTable(run) {
   const longest = Math.max(...model.summary.agents.map((a) => a.model_s + a.tool_s + a.limited_s + a.idle_s), 0.001);
   return h("section", {}, h("h2", {}, "Where the time went"), table([
     { name: "agent", cell: (a) => a.name }, { name: "model", num: true, cell: (a) => seconds(a.model_s) }, { name: "commands", num: true, cell: (a) => seconds(a.tool_s) },
-    { name: "limits", num: true, cell: (a) => seconds(a.limited_s) }, { name: "waiting", num: true, cell: (a) => (a.role === "worker" ? "" : seconds(a.idle_s)) },
+    { name: "limits", num: true, cell: (a) => seconds(a.limited_s) }, { name: "waiting", num: true, cell: (a) => (a.role === "worker" ? "" : seconds(a.idle_s)) }, { name: "other", num: true, cell: (a) => seconds(a.other_s ?? 0) },
     { name: "", cls: "wide", cell: (a) => bar([[a.model_s, "var(--model)"], [a.tool_s, "var(--command)"], [a.limited_s, "var(--limited)"], [a.idle_s, "var(--wait)"]], longest) },
     { name: "ended", cell: (a) => h("span", { cls: a.fault ? "bad" : a.status === "finished" || !a.status ? "muted" : "warn" }, a.status || a.doing) },
   ], model.summary.agents));

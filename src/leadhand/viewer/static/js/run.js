@@ -323,6 +323,7 @@ class RunPage {
 }
 
 export function teamWords(design) {
+  if (design.strategy && design.strategy !== "team") return `${design.strategy} · ${design.k} agents`;
   if (design.solo) return "solo";
   const size = design.workers === null ? `up to ${design.max_workers}` : String(design.workers);
   return `lead + ${size} · ${design.guidance} · ${design.schedule}`;

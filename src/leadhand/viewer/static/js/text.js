@@ -89,8 +89,8 @@ export function percent(part, whole) {
   return whole > 0 ? `${((100 * part) / whole).toFixed(part / whole < 0.1 ? 1 : 0)} %` : "–";
 }
 
-export function plural(n, word) {
-  return `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+export function plural(n, word, many = `${word}s`) {
+  return `${count(n)} ${n === 1 ? word : many}`;
 }
 
 export function model(name) {

@@ -6,7 +6,7 @@ import { byTime } from "./model.js";
 const AXIS = 26;
 const COST = 62;
 const GATHERED = 3; // pixels
-const SPAN = { attempt_started: "model", command: "command", wait: "wait", tool: "tool" };
+const SPAN = { attempt_started: "model", command: "command", wait: "wait", finish: "wait", tool: "tool" };
 const ORDER = ["wait", "model", "tool", "command", "failed"];
 const COLOURS = ["model", "command", "wait", "tool", "limited", "failed", "report", "mail", "assign", "cost", "phase", "line", "ink", "muted", "panel", "accent", "bad"];
 
@@ -105,7 +105,7 @@ export class Timeline {
     });
     const cost = model.free ? `tokens ${tokens(model.costs.tokens.at(-1) || 0)}` : `dollars ${dollars(model.summary.settled_usd)}`;
     this.costName ??= this.names.appendChild(h("div", { cls: "costname" }));
-    this.costName.replaceChildren(cost, h("br"), "lead / all");
+    this.costName.replaceChildren(cost, ...(model.agents.some((a) => a.role === "worker") ? [h("br"), "lead / all"] : []));
     this.names.style.setProperty("--lane", `${this.laneHeight}px`);
   }
   // Made once: one that is replaced while it is pressed would lose the click.
