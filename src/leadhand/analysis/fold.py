@@ -18,6 +18,7 @@ from leadhand.core.events import (
     CallRejected,
     Collected,
     CommandEnded,
+    Compacted,
     DelegationEnded,
     DelegationStarted,
     Entry,
@@ -179,6 +180,7 @@ class Fold:
             DelegationStarted: self._delegation_started,
             DelegationEnded: self._delegation_ended,
             MailSent: self._mail_sent,
+            Compacted: self._compacted,
             Graded: self._graded,
             Collected: self._collected,
             SandboxStarted: self._sandbox_started,
@@ -285,7 +287,7 @@ class Fold:
             tries=e.tries,
             waited=e.waited_s,
             started=self.now,
-            bound=self.prices[e.model].bound(e.prompt_bound, e.output_bound),
+            bound=self.prices[e.model].bound(e.prompt_bound, e.output_bound, e.cache_ttl),
             delegation=agent.delegation,
         )
         if agent.phase != "limited":
@@ -328,6 +330,10 @@ class Fold:
         agent.last_prompt = prompt
         if attempt.delegation:
             self.delegations[attempt.delegation].cost += attempt.cost
+
+    def _compacted(self, name: str, _: Compacted) -> None:
+        """A new chain cannot be in the cache: what it sends again is not counted as cold."""
+        self.agents[name].last_prompt = 0
 
     # --- tools -------------------------------------------------------------------------------------------------
 

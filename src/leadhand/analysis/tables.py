@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import io
 import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
@@ -20,9 +21,10 @@ from leadhand.analysis.study import Member, Study
 from leadhand.analysis.submission import submission_of
 from leadhand.analysis.tabulate import Label, Rows, tabulate
 from leadhand.core.chain import canonical, digest
-from leadhand.core.errors import JournalError
+from leadhand.core.errors import JournalError, LeadhandError
 from leadhand.core.journal import read_journal
 from leadhand.core.values import Task
+from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import read_run_file
 
 VERSION = 1
@@ -144,10 +146,42 @@ def _mapped(chunks: list[Sequence[Member]], runs: int, processes: int | None) ->
     count = min(processes or os.cpu_count() or 1, len(chunks))
     if count < 2 or runs <= ALONE:
         yield from map(fold_chunk, chunks)
-        return
-    # spawn: a fork would copy locks that polars' threads hold.
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(fold_chunk, chunks)
+    else:
+        yield from _in_processes(chunks, count)
+
+
+def _in_processes(chunks: list[Sequence[Member]], count: int) -> Iterator[Folded]:
+    """Processes of our own, not `multiprocessing`'s: a fork would copy locks that polars' threads hold, and a spawn
+    would run the caller's script again.
+    """
+    with tempfile.TemporaryDirectory(prefix="leadhand-") as name:
+        folders = [Path(name) / str(i) for i in range(count)]
+        started = []
+        for i, folder in enumerate(folders):
+            folder.mkdir()
+            work = [[(str(m.paths.folder), *m[1:]) for m in chunk] for chunk in chunks[i::count]]
+            (folder / "work.json").write_bytes(msgspec.json.encode(work))
+            command = [sys.executable, "-m", "leadhand.analysis.tables", str(folder)]
+            started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+        errors = [process.communicate()[1] for process in started]
+        for process, error in zip(started, errors, strict=True):
+            if process.returncode:
+                raise LeadhandError(f"folding journals failed: {error.decode(errors='replace').strip()[-500:]}")
+        for folder in folders:
+            for part in sorted(folder.glob("*.part"), key=lambda p: int(p.stem)):
+                yield {n: (part / n).read_bytes() for n in ROWS}, msgspec.json.decode((part / "bad").read_bytes())
+
+
+def _work(folder: Path) -> None:
+    """What one such process does: fold the chunks it was given, one part each."""
+    work = msgspec.json.decode((folder / "work.json").read_bytes(), type=list[list[tuple[str, str, str, int, str]]])
+    for number, chunk in enumerate(work):
+        encoded, bad = fold_chunk([Member(RunPaths(Path(m[0])), *m[1:]) for m in chunk])
+        part = folder / f"{number}.part"
+        part.mkdir()
+        for name, data in encoded.items():
+            (part / name).write_bytes(data)
+        (part / "bad").write_bytes(msgspec.json.encode(bad))
 
 
 def fold_chunk(members: Sequence[Member]) -> Folded:
@@ -207,3 +241,7 @@ def reference_paths(task: Task) -> tuple[str, ...]:
         if mount.target == task.reference and mount.link:
             names += [mount.link, f"./{mount.link}", f"/workspace/{mount.link}"]
     return tuple(dict.fromkeys(names))
+
+
+if __name__ == "__main__":
+    _work(Path(sys.argv[1]))

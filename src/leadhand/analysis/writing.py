@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from leadhand.core.chain import Message, Root
+from leadhand.core.chain import Message, Root, next_id
 from leadhand.core.events import (
     FORMAT,
     AgentEnd,
@@ -31,13 +31,14 @@ from leadhand.core.events import (
     ToolEnded,
     ToolStarted,
 )
-from leadhand.core.values import Assistant, Grade, ToolCall, ToolResult, ToolResults, Usage
+from leadhand.core.values import Assistant, Body, Grade, ToolCall, ToolResult, ToolResults, Usage
 
+_ROOT = Root(system="simulated")
 _encode = msgspec.json.Encoder().encode
 
 
 class JournalWriter:
-    """Entries in order. `now` is set by the caller (seconds); message ids are made up, so no chain can be verified."""
+    """Entries in order. `now` is set by the caller (seconds)."""
 
     def __init__(self, digest: str = "simulated") -> None:
         self.entries: list[Entry] = []
@@ -45,6 +46,7 @@ class JournalWriter:
         self.session = 0
         self._attempts = 0
         self._steps: dict[str, int] = {}
+        self._heads: dict[str, str] = {}
         self.add("", RunStarted(digest=digest, version="simulated"))
 
     def add(self, agent: str, event: AnyEvent) -> None:
@@ -61,10 +63,11 @@ class JournalWriter:
         )
 
     def agent(self, name: str, role: Role, model: str, reasoning: str = "", kind: str = "") -> None:
-        root = Root(system="simulated") if len(self.entries) == 1 else None
+        root = None if self._heads else _ROOT
+        self._heads[name] = _ROOT.id
         self.add(
             name,
-            AgentStarted(role=role, model=model, root_id="root", root=root, reasoning=reasoning, worker_kind=kind),
+            AgentStarted(role=role, model=model, root_id=_ROOT.id, root=root, reasoning=reasoning, worker_kind=kind),
         )
         self._steps[name] = 0
 
@@ -79,7 +82,7 @@ class JournalWriter:
     ) -> list[str]:
         """One model call that takes `seconds`; the keys of the tool calls it made."""
         self._attempts += 1
-        attempt, head = self._attempts, f"{name}-{self._steps[name]}"
+        attempt, head = self._attempts, self._heads[name]
         self.add(
             name,
             AttemptStarted(
@@ -92,10 +95,15 @@ class JournalWriter:
             for i, (tool, arguments) in enumerate(calls)
         )
         body = Assistant(wire="simulated", items=[], text=text, calls=made, stop="tool_calls" if made else "end")
-        message = Message(id=f"{head}-a", parent=head, body=body)
-        self.add(name, AttemptReplied(attempt=attempt, message=message, usage=usage, model=model))
+        self.add(name, AttemptReplied(attempt=attempt, message=self._link(name, body), usage=usage, model=model))
         self._steps[name] += 1
         return [f"{name}.{self._steps[name]}.{i}" for i in range(len(calls))]
+
+    def _link(self, name: str, body: Body) -> Message:
+        """The next message of an agent's chain."""
+        parent = self._heads[name]
+        self._heads[name] = next_id(parent, body)
+        return Message(id=self._heads[name], parent=parent, body=body)
 
     def started(self, name: str, call: str, tool: str) -> None:
         self.add(name, ToolStarted(call=call, tool=tool))
@@ -117,8 +125,7 @@ class JournalWriter:
     ) -> None:
         """The results of a turn, with what was pushed on them."""
         body = ToolResults(results=tuple(ToolResult(call_id=f"c{i}", name="bash", text=text) for i in range(tools)))
-        message = Message(id=f"{name}-{self._steps[name]}-r", parent="", body=body)
-        self.add(name, MessageAdded(message=message, delivers=delivers, mail=mail))
+        self.add(name, MessageAdded(message=self._link(name, body), delivers=delivers, mail=mail))
 
     def delegate(self, lead: str, worker: str, call: str, assignment: str, resumed: bool = False) -> str:
         number = 1 + sum(isinstance(e.event, DelegationStarted) for e in self.entries)

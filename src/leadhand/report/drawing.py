@@ -125,7 +125,16 @@ def forest(
 
 
 def bars(
-    ax: Axes, t: Table, value: str, *, group: str, across: str, low: str = "", high: str = "", legend: bool = True
+    ax: Axes,
+    t: Table,
+    value: str,
+    *,
+    group: str,
+    across: str,
+    low: str = "",
+    high: str = "",
+    legend: bool = True,
+    marks: bool = True,
 ) -> None:
     """Grouped bars: `across` on the x axis, one colour and hatch per `group`. A missing bar says why in the table."""
     rows = t.dicts()
@@ -141,7 +150,8 @@ def bars(
             at, r[value], width * 0.92, yerr=arms, color=colour[r[group]], capsize=2, error_kw={"lw": 0.8},
             hatch=HATCHES[groups.index(r[group]) % len(HATCHES)], edgecolor="white", lw=0.4,
         )  # fmt: skip
-        mark(made[0], i)
+        if marks:
+            mark(made[0], i)
     ax.axhline(0, color="#444444", lw=0.8)
     ax.set_xticks(range(len(places)), [str(p) for p in places])
     if max(map(len, map(str, places)), default=0) > 9 and len(places) > 3:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's palette, without its yellow (too light on white) and with a grey at the end.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7F7F7F")
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#B5B5B5")
 MARKERS = {"minimal": "o", "P": "s", "I": "^", "V": "v", "PIV": "D", "PI": "P", "PV": "X", "IV": "*", "": "o"}
 STAGE = {"P": "#0072B2", "I": "#E69F00", "V": "#009E73"}
 HATCHES = ("", "//", "..", "xx", "\\\\", "oo")

@@ -64,6 +64,7 @@ class _Known:
     """What the journal says about messages beside their content: when, what they cost, who did the work."""
 
     def __init__(self, entries: list[Entry], prices: dict[str, Price]) -> None:
+        self.messages: dict[str, Message] = {}
         self.at: dict[str, str] = {}
         self.owner: dict[str, str] = {}
         self.usage: dict[str, tuple[Usage, float, str]] = {}
@@ -74,9 +75,11 @@ class _Known:
         for entry in entries:
             match entry.event:
                 case MessageAdded() as e:
+                    self.messages[e.message.id] = e.message
                     self.at[e.message.id] = entry.at
                     self.owner.setdefault(e.message.id, entry.agent)
                 case AttemptReplied() as e:
+                    self.messages[e.message.id] = e.message
                     self.at[e.message.id] = entry.at
                     self.owner.setdefault(e.message.id, entry.agent)
                     model = asked.get(e.attempt, "")
@@ -91,7 +94,8 @@ class _Known:
 
 
 def _turns(agent: AgentState, known: _Known) -> Iterator[Turn]:
-    messages = agent.conversation.messages
+    # As first recorded: what a compacted conversation leaves out is told as well.
+    messages = [known.messages.get(agent.origins.get(m.id, m.id), m) for m in agent.conversation.messages]
     yield Turn(source="system", text=agent.conversation.root.system)
     step = 0
     for i, message in enumerate(messages):

@@ -262,7 +262,7 @@ def _messages(e: Evidence) -> Exhibit | Absent:
         counted = table(
             [("setup", "Setup", "text"), ("way", "Way", "text"), ("n", "Messages per task", "number")], long
         )
-        bars(left, counted, "n", group="way", across="setup", legend=False)
+        bars(left, counted, "n", group="way", across="setup", legend=False, marks=False)
         from matplotlib.patches import Patch
 
         from leadhand.report.style import HATCHES, PALETTE

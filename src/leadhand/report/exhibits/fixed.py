@@ -114,7 +114,7 @@ def _submissions(e: Evidence) -> Exhibit | Absent:
     )  # fmt: skip
 
     def draw(fig: Figure, t: Table) -> None:
-        stacked(fig.subplots(), t, ("python", "other", "none"), palette=("#0072B2", "#D55E00", "#7F7F7F"))
+        stacked(fig.subplots(), t, ("python", "other", "none"), palette=("#0072B2", "#D55E00", "#B5B5B5"))
         fig.axes[0].set_xlabel("Share of submissions")
 
     caption = "The language that most of a submission's bytes are in."
