@@ -53,7 +53,8 @@ def worlds(repeats: int, usd: float, out: Path) -> None:
         texts = []
         for buyer, courses in found[name].items():
             dollars = [dollars_to(points, NEAR) for points in courses]
-            runs = [next((p.runs for p in points if p.usd >= d), math.inf) for points, d in zip(courses, dollars)]
+            pairs = zip(courses, dollars, strict=True)
+            runs = [next((p.runs for p in points if p.usd >= d), math.inf) for points, d in pairs]
             done = sum(math.isfinite(d) for d in dollars)
             texts.append(
                 f"{buyer} ${statistics.median(dollars):.1f} ({statistics.median(runs):.0f} runs; {done}/{repeats})"

@@ -9,18 +9,18 @@ from datetime import UTC, datetime
 import numpy as np
 
 from leadhand.advisor.candidates import Asked, asked, candidates, describe
-from leadhand.advisor.choose import Choice, Outlook, better, choose, frontier
+from leadhand.advisor.choose import Choice, Outlook, best_among, better, choose, frontier
 from leadhand.advisor.experiment import Trial, best_trial
 from leadhand.advisor.figures import METRICS, Z, disputes, figures, listed_prices
 from leadhand.advisor.gauss import Joint
-from leadhand.advisor.grounds import evidence, extrapolated
+from leadhand.advisor.grounds import evidence, extrapolated, of_difference
 from leadhand.advisor.model import Fitted, learn
 from leadhand.advisor.next_study import study_text
 from leadhand.advisor.own import Own
 from leadhand.advisor.profile import PriceOf
 from leadhand.advisor.reasons import changes, reasons
 from leadhand.advisor.setting import Like, find_like, known_of
-from leadhand.advisor.values import Advice, Alternative, Estimate, Experiment, Prediction, Question
+from leadhand.advisor.values import Advice, Alternative, Estimate, Experiment, Ground, Prediction, Question
 from leadhand.core.design import Design
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Price
@@ -29,6 +29,8 @@ from leadhand.study.grid import control
 
 MOST_ALTERNATIVES = 3
 FRESH_TASKS = 200
+CHEAPER = 0.1
+"""Workers this much cheaper than their lead (in units of Sol and Luna's distance) are cheap ones."""
 
 
 def advise(
@@ -168,8 +170,9 @@ def _answer(q: Question, like: Like, fitted: Fitted, designs: list[Design], outl
         alternatives=tuple(Alternative(why=why, prediction=of(i)) for why, i in others),
         frontier=tuple(describe(designs[i]) for i in front),
         why=reasons(q, chosen, designs, outlook, choice),
+        against_teams=_against(fitted, designs, like, choice),
         disputes=_disputes(chosen.design, fitted),
-        changes=changes(q, designs, outlook, choice),
+        changes=(*changes(q, designs, outlook, choice), *_by_difficulty(q, fitted, designs, outlook, choice, like)),
         experiment=None if trial is None else _experiment(q, like, designs, choice, trial),
     )
 
@@ -184,29 +187,52 @@ def _alternatives(
     cheaper = [i for i in front if usd[i] < usd[best] * 0.95 and i != best]
     found: list[tuple[str, int]] = []
     if dearer:
-        fits = "" if choice.fit[dearer[0]] else f"; keeps the limits with {choice.sure[dearer[0]]:.0%} only"
-        found.append((f"more reward for more money{fits}", dearer[0]))
+        i = best_among(choice, dearer)
+        fits = "" if choice.fit[i] else f"; keeps the limits with {choice.sure[i]:.0%} only"
+        found.append((f"more reward for more money{fits}", i))
     if cheaper:
         found.append(("less money", cheaper[-1]))
-    other = [
-        i
-        for i in range(len(designs))
-        if designs[i].has_lead != designs[best].has_lead and (choice.fit[i] or not choice.fit.any())
-    ]
+    other = [i for i in range(len(designs)) if designs[i].has_lead != designs[best].has_lead]
     if other:
-        i = max(other, key=lambda i: choice.utility[i])
+        i = best_among(choice, other)
         if i not in {j for _, j in found}:
             text = "the best team" if designs[i].has_lead else "the best single agent"
             found.append((f"{text}; earns more with {better(o, i, best):.0%} probability", i))
     return found[:MOST_ALTERNATIVES]
 
 
+def _by_difficulty(
+    q: Question, fitted: Fitted, designs: Sequence[Design], outlook: Outlook, choice: Choice, like: Like
+) -> list[str]:
+    """How easy or hard the tasks would have to be for the other answer to "team or solo?"."""
+    chosen = designs[choice.best]
+    now = fitted.place(control(chosen) if chosen.has_lead else chosen, like.setting).ease
+    for step in range(1, 20):
+        shift = 0.05 * step * (1 if chosen.has_lead else -1)
+        if not 0.03 <= now + shift <= 0.97:
+            break
+        other = choose(outlook._replace(reward=fitted.predict("reward", designs, like.setting, shift)), q)
+        if designs[other.best].has_lead != chosen.has_lead and other.fit.any():
+            than = "above" if shift > 0 else "below"
+            model = chosen.lead.rpartition("/")[2]
+            return [f"if {model} alone earned {than} {now + shift:.2f} on such tasks: {describe(designs[other.best])}"]
+    return []
+
+
+def _against(fitted: Fitted, designs: Sequence[Design], like: Like, choice: Choice) -> Ground | None:
+    """What it rests on that no team is advised."""
+    teams = [i for i, d in enumerate(designs) if d.has_lead]
+    alone = designs[choice.best]
+    if alone.has_lead or not teams:
+        return None
+    team = designs[best_among(choice, teams)]
+    return of_difference("the best team's lift", fitted, team, alone, like.setting, like.own)
+
+
 def _disputes(design: Design, fitted: Fitted) -> tuple[str, ...]:
-    wanted = set()
-    if design.has_lead:
-        wanted.add("team")
-        if fitted.profile(design).gap > 0.1 and "P" in design.guidance:
-            wanted.add("cheap planners")
+    wanted = {"team"}
+    if design.has_lead and "P" in design.guidance and fitted.profile(design).gap > CHEAPER:
+        wanted.add("cheap planners")
     return tuple(d.text for d in disputes() if d.when in wanted)
 
 

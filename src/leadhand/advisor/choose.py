@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,12 @@ def choose(o: Outlook, q: Question) -> Choice:
             return Choice(_first(-doublings(o), enough), fit, sure, utility)
         return Choice(_first(reach, fit), fit, sure, utility)
     return Choice(_first(utility, fit), fit, sure, utility)
+
+
+def best_among(choice: Choice, among: Sequence[int]) -> int:
+    """The worthiest of some designs, of those that keep the limits if any does."""
+    keep = [i for i in among if choice.fit[i]] or list(among)
+    return max(keep, key=lambda i: choice.utility[i])
 
 
 def doublings(o: Outlook) -> Floats:

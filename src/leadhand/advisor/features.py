@@ -66,6 +66,7 @@ PRIORS: dict[Metric, dict[str, Prior]] = {
         "team": Prior(0.0, 0.05),
         "team@": Prior(0.0, 0.04),
         "team in": Prior(0.0, 0.06),
+        "team of": Prior(0.0, 0.05),
         "ease in": Prior(0.0, 0.2),
         "ease": Prior(-0.20, 0.12),
         "P": Prior(0.02, 0.03),
@@ -191,6 +192,7 @@ def _team(metric: Metric, p: Profile, at: Place) -> Weights:
     found |= {"messages": float(p.messages), "fork": float(p.fork)}
     if metric != "reward":
         return found
+    found[f"team of:{p.lead}"] = 1.0
     room = min(MOST_ROOM, (1 - at.ease) / (1 - PAPER_SOLO))
     found = {column: room * weight for column, weight in found.items()} | {"ease": at.ease - EASE}
     return found | {f"ease in:{at.harness}": at.ease - EASE} if at.harness else found

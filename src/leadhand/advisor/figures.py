@@ -59,12 +59,6 @@ class Figure(Value, frozen=True, kw_only=True):
     def absolute(self) -> bool:
         return len(self.terms) == 1
 
-    @property
-    def cited(self) -> str:
-        """Source and place, for a reader."""
-        standing = {"read": "", "table": "", "note": "; from a note, not checked"}[self.source.standing]
-        return f"{self.source.title}, {self.where} ({self.source.date}{standing})"
-
 
 class Dispute(Value, frozen=True, kw_only=True):
     """Where sources disagree, in plain words; `when` names the advice that it belongs to."""

@@ -4,52 +4,85 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leadhand.advisor.features import Place
+from leadhand.advisor.candidates import describe
+from leadhand.advisor.features import EASE, Place
 from leadhand.advisor.figures import Figure, Metric
+from leadhand.advisor.gauss import Weights
 from leadhand.advisor.model import Fitted, arm_of
 from leadhand.advisor.own import Own
 from leadhand.advisor.profile import bare, effort_of, maker
+from leadhand.advisor.values import Citation, Ground
 from leadhand.core.design import Design
+from leadhand.study.grid import control
 
-LABELS = {"reward": "reward", "usd": "dollars", "minutes": "minutes"}
-NOTHING = "no evidence, a guess from the model's priors"
-MOST_CITED = 2
-WORTH_CITING = 0.06
+MOST_CITED = 3
+WORTH_CITING = 0.05
 """A figure is named where the prediction moves with it by at least this much per unit."""
 
-
-def evidence(fitted: Fitted, design: Design, setting: str, own: Sequence[Own]) -> tuple[str, ...]:
-    """One line per number: own runs of this design there, other own runs, published figures that move it most."""
-    return tuple(_line(m, fitted, design, setting, own) for m in ("reward", "usd", "minutes"))
+FAR = 0.1
+"""Where tasks are so much easier or harder than usual, the figures on how ease matters are named too."""
 
 
-def _line(metric: Metric, fitted: Fitted, design: Design, setting: str, own: Sequence[Own]) -> str:
-    posterior = fitted.posteriors[metric]
-    pull = posterior.pull(fitted.weights(metric, design, setting))
-    kind = fitted.arm(design, setting)
-    mine = [r for r in own if arm_of(fitted.profile(r.design), r.setting) == kind]
-    others = len({id(r) for r in own}) - len(mine)
-    parts = []
-    if mine:
-        parts.append(f"{len(mine)} own run{'s' if len(mine) != 1 else ''} of it")
-    if others:
-        parts.append(f"{others} own runs of other designs or tasks")
-    by_size = sorted(
-        ((abs(float(w)), fitted.figures[r.source]) for w, r in zip(pull, posterior.rows, strict=True) if r.source >= 0),
-        key=lambda pair: -pair[0],
+def evidence(fitted: Fitted, design: Design, setting: str, own: Sequence[Own]) -> tuple[Ground, ...]:
+    """For reward, dollars and minutes, and for what a team brings over its lead alone."""
+    mine = _mine(fitted, design, setting, own)
+    names: tuple[tuple[Metric, str], ...] = (("reward", "reward"), ("usd", "dollars"), ("minutes", "minutes"))
+    found = [_ground(name, metric, fitted, design, setting, (mine, len(own) - mine)) for metric, name in names]
+    if design.has_lead:
+        found.append(of_difference("lift over solo", fitted, design, control(design), setting, own))
+    return tuple(found)
+
+
+def of_difference(name: str, fitted: Fitted, design: Design, other: Design, setting: str, own: Sequence[Own]) -> Ground:
+    """What the difference of two designs' rewards rests on."""
+    weights = dict(fitted.weights("reward", design, setting))
+    for column, weight in fitted.weights("reward", other, setting).items():
+        weights[column] = weights.get(column, 0.0) - weight
+    mine = min(_mine(fitted, d, setting, own) for d in (design, other))
+    cited = _cited("reward", fitted, weights, mine)
+    if abs(fitted.place(other, setting).ease - EASE) > FAR:
+        cited = tuple(dict.fromkeys((*cited[:2], *_cited("reward", fitted, {"ease": 1.0}, mine)[:2])))
+    return Ground(number=name, own=mine, other_own=len(own) - mine, published=cited)
+
+
+def _ground(name: str, metric: Metric, fitted: Fitted, design: Design, setting: str, runs: tuple[int, int]) -> Ground:
+    mine, others = runs
+    if metric == "usd" and fitted.profile(design).free:
+        return Ground(number=name, prices=True)
+    weights = fitted.weights(metric, design, setting)
+    return Ground(
+        number=name,
+        own=mine,
+        other_own=others,
+        published=_cited(metric, fitted, weights, mine),
+        prices=metric == "usd" and not mine,
     )
-    cited = _cited([f for size, f in by_size if size >= WORTH_CITING])
-    if cited and len(mine) < 30:
-        parts.append("published: " + "; ".join(cited))
-    if metric == "usd" and not mine:
-        parts.append("today's price table")
-    return f"{LABELS[metric]}: {'; '.join(parts) or NOTHING}"
 
 
-def _cited(found: Sequence[Figure]) -> list[str]:
-    """The few figures that move a number most, one per text."""
-    texts = list(dict.fromkeys(f"{f.text} [{f.cited}]" for f in found))
-    return texts[:MOST_CITED]
+def _mine(fitted: Fitted, design: Design, setting: str, own: Sequence[Own]) -> int:
+    kind = fitted.arm(design, setting)
+    return sum(arm_of(fitted.profile(r.design), r.setting) == kind for r in own)
+
+
+def _cited(metric: Metric, fitted: Fitted, weights: Weights, mine: int) -> tuple[Citation, ...]:
+    """The few figures that move a number most; fewer where own runs of the very design say it."""
+    posterior = fitted.posteriors[metric]
+    moved = zip(posterior.pull(weights), posterior.rows, strict=True)
+    sizes = sorted(((abs(float(w)), r.source) for w, r in moved if r.source >= 0), key=lambda pair: (-pair[0], pair[1]))
+    found = [fitted.figures[source] for size, source in sizes if size >= WORTH_CITING]
+    return tuple(dict.fromkeys(map(_citation, found)))[: max(0, MOST_CITED - mine // 10)]
+
+
+def _citation(f: Figure) -> Citation:
+    subject = f"{describe(f.terms[0].design)} on {f.setting}: " if f.absolute else ""
+    return Citation(
+        text=subject + f.text,
+        title=f.source.title,
+        where=f.where,
+        date=f.source.date,
+        standing=f.source.standing,
+        scope=f.source.scope,
+    )
 
 
 def extrapolated(fitted: Fitted, design: Design, setting: str, own: Sequence[Own]) -> tuple[str, ...]:

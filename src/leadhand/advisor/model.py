@@ -39,7 +39,7 @@ class Fitted:
     figures: tuple[Figure, ...]
     solo: Posterior
     _profiles: dict[Design, Profile] = field(default_factory=dict)
-    _weights: dict[tuple[Metric, Design, str], Weights] = field(default_factory=dict)
+    _weights: dict[tuple[Metric, Design, str, float], Weights] = field(default_factory=dict)
 
     def profile(self, design: Design) -> Profile:
         found = self._profiles.get(design)
@@ -47,26 +47,26 @@ class Fitted:
             found = self._profiles[design] = profile(design, self.price_of)
         return found
 
-    def place(self, design: Design, setting: str) -> Place:
-        return Place(setting, "", ease(self.solo, self.profile(design), setting))
+    def place(self, design: Design, setting: str, easier: float = 0.0) -> Place:
+        return Place(setting, "", min(0.98, ease(self.solo, self.profile(design), setting) + easier))
 
-    def weights(self, metric: Metric, design: Design, setting: str) -> Weights:
-        at = (metric, design, setting)
+    def weights(self, metric: Metric, design: Design, setting: str, easier: float = 0.0) -> Weights:
+        at = (metric, design, setting, easier)
         if at not in self._weights:
-            self._weights[at] = weights_of(metric, self.profile(design), self.place(design, setting))
+            self._weights[at] = weights_of(metric, self.profile(design), self.place(design, setting, easier))
         return self._weights[at]
 
     def arm(self, design: Design, setting: str) -> str:
         return arm_of(self.profile(design), setting)
 
-    def predict(self, metric: Metric, designs: Sequence[Design], setting: str) -> Joint:
+    def predict(self, metric: Metric, designs: Sequence[Design], setting: str, easier: float = 0.0) -> Joint:
         """The joint prediction of the designs' means over tasks of a setting: rewards, or logs of mean dollars or
-        minutes.
+        minutes. `easier`: as if every single agent earned so much more there.
         """
         posterior = self.posteriors[metric]
-        joint = posterior.predict([self.weights(metric, d, setting) for d in designs])
+        joint = posterior.predict([self.weights(metric, d, setting, easier) for d in designs])
         if metric == "reward":
-            return joint
+            return Joint(joint.mean + easier, joint.cov)
         spread = np.array([posterior.spread(self.arm(d, setting)) for d in designs])
         shift = np.array([offset_of(metric, self.profile(d)) for d in designs]) + spread / 2
         # The mean of a skewed quantity hangs on its spread, which is known from few runs as well.

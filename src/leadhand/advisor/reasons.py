@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import msgspec
 
 from leadhand.advisor.candidates import describe
-from leadhand.advisor.choose import Choice, Outlook, choose
-from leadhand.advisor.values import CONFIDENCE, Prediction, Question
+from leadhand.advisor.choose import Choice, Outlook, best_among, choose
+from leadhand.advisor.figures import Z
+from leadhand.advisor.values import CONFIDENCE, Estimate, Prediction, Question
 from leadhand.core.design import Design
 
 FACTORS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -29,21 +31,28 @@ def reasons(q: Question, chosen: Prediction, designs: Sequence[Design], o: Outlo
     elif q.max_usd is not None:
         first = (
             f"of {n} designs {fitting} keep {limits} with {CONFIDENCE:.0%} confidence; of these it is expected to earn "
-            f"most{_trade(q)}"
+            f"most{_trade(q, o)}"
         )
     else:
         kept = f", of which {fitting} keep {limits}" if limits else ""
-        first = f"of {n} designs{kept} it earns most{_trade(q)}"
+        first = f"of {n} designs{kept} it is expected to earn most{_trade(q, o)}"
     found = [first]
     if chosen.lift is not None:
         lift = chosen.lift
         found.append(
             f"over its lead alone it is expected to bring {100 * lift.mean:+.1f} points "
-            f"[{100 * lift.low:+.1f}, {100 * lift.high:+.1f}]"
+            f"[{100 * lift.low:+.1f}, {100 * lift.high:+.1f}]; above 0 with "
+            f"{_positive(lift):.0%} probability"
         )
     else:
         found.append(_against_teams(chosen, designs, o, choice))
     return tuple(text for text in found if text)
+
+
+def _positive(lift: Estimate) -> float:
+    """The probability that a difference is above 0."""
+    sd = (lift.high - lift.low) / 2 / Z
+    return 0.5 * math.erfc(-lift.mean / sd / math.sqrt(2)) if sd > 0 else float(lift.mean > 0)
 
 
 def _against_teams(chosen: Prediction, designs: Sequence[Design], o: Outlook, choice: Choice) -> str:
@@ -51,7 +60,7 @@ def _against_teams(chosen: Prediction, designs: Sequence[Design], o: Outlook, ch
     teams = [i for i, d in enumerate(designs) if d.has_lead]
     if not teams:
         return ""
-    best = max(teams, key=lambda i: choice.utility[i])
+    best = best_among(choice, teams)
     gain = 100 * float(o.reward.mean[best] - o.reward.mean[choice.best])
     usd = o.dollars()
     times = f"{usd[best] / usd[choice.best]:.1f} times the dollars" if usd[choice.best] > 0 else "no dollars more"
@@ -70,8 +79,9 @@ def _reaching(q: Question, chosen: Prediction, n: int) -> str:
     return f"none of {n} designs {reaches}; this one most likely does"
 
 
-def _trade(q: Question) -> str:
-    return f", where each doubling of the cost has to bring {100 * q.trade:g} points" if q.trade else ""
+def _trade(q: Question, o: Outlook) -> str:
+    what = "minutes" if o.free.any() else "cost"
+    return f", where each doubling of the {what} has to bring {_points(q.trade)}" if q.trade else ""
 
 
 def _limits(q: Question) -> str:
@@ -92,11 +102,10 @@ def changes(q: Question, designs: Sequence[Design], o: Outlook, choice: Choice) 
         for factor in (0.5, 0.25, 0.0, 2.0, 4.0):
             other = choose(o, msgspec.structs.replace(q, worth=q.trade * factor))
             if other.best != choice.best:
-                worth = 100 * q.trade * factor
                 what = (
-                    f"if a doubling of the cost had to bring only {worth:g} points"
+                    f"if a doubling of the cost had to bring only {_points(q.trade * factor)}"
                     if factor < 1
-                    else (f"if a doubling of the cost had to bring {worth:g} points")
+                    else (f"if a doubling of the cost had to bring {_points(q.trade * factor)}")
                 )
                 found.append(f"{what}: {describe(designs[other.best])}")
                 break
@@ -121,3 +130,7 @@ def _by_limit(field: str, unit: str, q: Question, designs: Sequence[Design], o: 
                 found.append(f"{word} {unit.format(now * factor)}: {describe(designs[other.best])}")
                 break
     return found
+
+
+def _points(reward: float) -> str:
+    return f"{100 * reward:g} point{'' if math.isclose(reward, 0.01) else 's'}"

@@ -53,6 +53,29 @@ class Estimate(Value, frozen=True, kw_only=True):
     high: float
 
 
+class Citation(Value, frozen=True, kw_only=True):
+    """A published figure. `standing`: read, table (tables and captions were read), note (from a note, not checked)."""
+
+    text: str
+    title: str
+    where: str
+    date: str
+    standing: str
+    scope: str
+
+
+class Ground(Value, frozen=True, kw_only=True):
+    """What one number rests on: own runs of the design there, other own runs, the figures that move it most, and
+    whether today's price table enters. With none of them it is a guess from the model's priors.
+    """
+
+    number: str
+    own: int = 0
+    other_own: int = 0
+    published: tuple[Citation, ...] = ()
+    prices: bool = False
+
+
 class Prediction(Value, frozen=True, kw_only=True):
     """What a design is expected to do, per task, in the mean over tasks of the setting.
 
@@ -69,7 +92,7 @@ class Prediction(Value, frozen=True, kw_only=True):
     lift: Estimate | None
     fits: float
     runs: int
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[Ground, ...] = ()
     extrapolated: tuple[str, ...] = ()
 
 
@@ -96,7 +119,9 @@ class Experiment(Value, frozen=True, kw_only=True):
 
 
 class Advice(Value, frozen=True, kw_only=True):
-    """The answer. `known`: what is known of the setting, in a sentence; `own_runs`: own runs used, of all settings."""
+    """The answer. `known`: what is known of the setting, in a sentence; `own_runs`: own runs used, of all settings.
+    `against_teams`: what a solo choice's judgement of teams rests on.
+    """
 
     question: Question
     setting: str
@@ -108,6 +133,7 @@ class Advice(Value, frozen=True, kw_only=True):
     alternatives: tuple[Alternative, ...]
     frontier: tuple[str, ...]
     why: tuple[str, ...]
+    against_teams: Ground | None
     disputes: tuple[str, ...]
     changes: tuple[str, ...]
     experiment: Experiment | None

@@ -1,10 +1,29 @@
-"""The answer as text for a terminal: plain, short lines, every number with its interval."""
+"""The answer as text for a terminal: plain, short lines, every number with its interval and its sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from leadhand.advisor.values import Advice, Estimate, Prediction
+from leadhand.advisor.values import Advice, Citation, Estimate, Ground, Prediction
+
+STANDING = {"read": "", "table": "", "note": "; from a note about it, not checked"}
+
+
+class Sources:
+    """Numbers the sources in the order in which they are cited."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._texts: list[str] = []
+
+    def cite(self, c: Citation) -> str:
+        if c.title not in self._numbers:
+            self._numbers[c.title] = len(self._numbers) + 1
+            self._texts.append(f"{c.title} ({c.date}{STANDING[c.standing]}). Scope: {c.scope}")
+        return f"{c.text} [{self._numbers[c.title]}: {c.where}]"
+
+    def listed(self) -> Iterator[str]:
+        yield from (f"[{i}] {text}" for i, text in enumerate(self._texts, start=1))
 
 
 def text_of(a: Advice, study_file: str = "") -> str:
@@ -13,46 +32,76 @@ def text_of(a: Advice, study_file: str = "") -> str:
 
 
 def _lines(a: Advice, study_file: str) -> Iterator[str]:
+    sources = Sources()
     verdict = "Run a team" if a.choice.design.has_lead else "Run a single agent (solo)"
     yield f"{verdict}: {a.choice.name}"
     yield f"  {_numbers(a.choice)}"
     yield ""
-    yield f"For {a.known}"
+    yield f"For {a.known}."
     yield from _block("Why", a.why)
-    yield from _block("What the numbers rest on", a.choice.evidence)
+    grounds = [*a.choice.evidence, *([a.against_teams] if a.against_teams else [])]
+    yield from _block("What the numbers rest on", [_ground(g, sources) for g in grounds])
     yield from _block("Extrapolated", a.choice.extrapolated)
-    if a.alternatives:
-        yield ""
-        yield "Alternatives"
-        for other in a.alternatives:
-            yield f"- {other.prediction.name} ({other.why})"
-            yield f"  {_numbers(other.prediction)}"
-            if other.prediction.extrapolated:
-                yield f"  extrapolated: {'; '.join(other.prediction.extrapolated)}"
-    for dispute in a.disputes:
-        yield ""
-        yield dispute
+    yield from _alternatives(a)
+    yield from _block("Disputed", a.disputes)
     yield from _block("What would change it", a.changes)
     yield ""
     yield from _experiment(a, study_file)
+    yield from _titled("Sources", sources.listed())
     yield ""
     yield "Intervals hold 95 % of what is believed of the mean over such tasks; single tasks differ more."
 
 
+def _alternatives(a: Advice) -> Iterator[str]:
+    if a.alternatives:
+        yield from ("", "Alternatives")
+    for other in a.alternatives:
+        yield f"- {other.prediction.name} ({other.why})"
+        yield f"  {_numbers(other.prediction)}"
+        new = [e for e in other.prediction.extrapolated if e not in a.choice.extrapolated]
+        if new:
+            yield f"  extrapolated: {'; '.join(new)}"
+
+
 def _numbers(p: Prediction) -> str:
-    usd = "free" if p.usd.high == 0 else f"{_span(p.usd, '${:.2g}')} a task"
-    return f"reward {_span(p.reward, '{:.2f}')}, {usd}, {_span(p.minutes, '{:.2g}')} minutes"
+    usd = "free" if p.usd.high == 0 else f"{_span(p.usd, _dollars)} a task"
+    return f"reward {_span(p.reward, lambda v: f'{v:.2f}')}, {usd}, {_span(p.minutes, _plain)} minutes"
 
 
-def _span(e: Estimate, form: str) -> str:
-    return f"{form.format(e.mean)} [{form.format(e.low)}, {form.format(e.high)}]"
+def _span(e: Estimate, form: Callable[[float], str]) -> str:
+
+    return f"{form(e.mean)} [{form(e.low)}, {form(e.high)}]"
 
 
-def _block(title: str, lines: tuple[str, ...]) -> Iterator[str]:
-    if lines:
-        yield ""
-        yield title
-        yield from (f"- {line}" for line in lines)
+def _dollars(usd: float) -> str:
+    return f"${usd:.2g}" if usd < 0.1 else f"${usd:.2f}" if usd < 10 else f"${usd:,.0f}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
+
+
+def _ground(g: Ground, sources: Sources) -> str:
+    parts = []
+    if g.own:
+        parts.append(f"{g.own} own run{'s' if g.own != 1 else ''}")
+    if g.other_own:
+        parts.append(f"{g.other_own} own run{'s' if g.other_own != 1 else ''} of other designs or tasks")
+    if g.published:
+        parts.append("published: " + "; ".join(map(sources.cite, g.published)))
+    if g.prices:
+        parts.append("today's price table")
+    return f"{g.number}: {'. '.join(parts) or 'no evidence, only the priors of the model'}"
+
+
+def _block(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield from _titled(title, (f"- {line}" for line in lines))
+
+
+def _titled(title: str, lines: Iterable[str]) -> Iterator[str]:
+    listed = list(lines)
+    if listed:
+        yield from ("", title, *listed)
 
 
 def _experiment(a: Advice, study_file: str) -> Iterator[str]:
@@ -60,8 +109,7 @@ def _experiment(a: Advice, study_file: str) -> Iterator[str]:
     if e is None:
         yield "Next experiment: none; there is nothing left to learn between these designs."
         return
-    beside = " beside ".join(e.designs)
-    yield f"Next experiment: {beside} on {e.tasks} tasks, about ${e.usd:.2g}"
+    yield f"Next experiment: {' beside '.join(e.designs)} on {e.tasks} tasks, about {_dollars(e.usd)}"
     yield (
         f"- changes this advice with {e.changes:.0%} probability; expected gain {100 * e.gain:.2f} points of reward "
         "on every later task"

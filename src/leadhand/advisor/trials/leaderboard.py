@@ -101,7 +101,7 @@ def split(board: Board, seed: int, per_design: int | None = None) -> Split:
     resampled = random.choices(held, k=len(held))
     truth = _truth(board, resampled)
     policies = policies_of(board, runs, fitted)
-    regret = {name: 0.0 for name in policies}
+    regret = dict.fromkeys(policies, 0.0)
     for budget in BUDGETS:
         values = truth.value(budget)
         for name, policy in policies.items():
