@@ -16,10 +16,12 @@ from leadhand.analysis.exchange.traj import read_traj, to_traj
 from leadhand.analysis.exchange.trajectory import Trajectory
 from leadhand.core.design import Design
 from leadhand.core.errors import UsageError
+from leadhand.core.events import Compacted
 from leadhand.core.ledger import ledger_of
 from leadhand.core.values import Price, Usage
 from leadhand.testing.play import play
-from leadhand.testing.scripted import Call, Step, bash, call, do, finish
+from leadhand.testing.sandbox import Answer, MemorySandbox
+from leadhand.testing.scripted import Call, Step, bash, call, do, finish, say
 
 DATA = Path(__file__).parent / "data"
 PRICES = {"m/lead": Price(input=4.0, output=20.0, cache_read=0.4)}
@@ -100,6 +102,31 @@ async def test_a_run_of_ours_is_told_whole(ours: Trajectory) -> None:
     assert agent[1].results[0].worker == "w1"
     assert agent[2].calls[0].arguments == "{not json"
     assert all(t.usage == USED for t in agent)
+
+
+@pytest.mark.anyio
+async def test_what_a_compacted_conversation_left_out_is_told_as_well(tmp_path: Path) -> None:
+    """By the lead and by a worker that was forked from it afterwards, with who did what still told apart."""
+    steps: list[Step] = [*(do(bash(f"step {i}"), usage=USED) for i in range(3)), Step(fault="context_length")]
+    given = [do(call("delegate_agent", assignment="x"), usage=USED), do(call("wait"), usage=USED)]
+    scripts = {
+        "lead": [*steps, *given, finish("end", usage=USED)],
+        "w1": [say("never", usage=USED)] * 3 + [finish("report", usage=USED)],
+    }
+    box = MemorySandbox(lambda _, command: Answer(output=f"{command}: " + "x" * 3000))
+    design = Design(lead="m/lead", compaction="elide", context="fork", max_workers=1)
+    played = await play(scripts, design, tmp_path, prices=PRICES, sandbox=box)
+    assert played.end.text == "end"
+    assert any(isinstance(e.event, Compacted) for e in played.entries)
+    found = of_entries(played.entries, PRICES, "run")
+    (worker,) = found.workers
+    for told in (found, worker):
+        results = [r.text for t in told.turns for r in t.results]
+        assert [text[:6] for text in results[:3]] == ["step 0", "step 1", "step 2"]
+        assert not any("left out here" in text for text in results)
+    assert (found.steps, worker.steps) == (6, 1)
+    total = sum(t.cost or 0.0 for t in found.everyone())
+    assert total == pytest.approx(ledger_of(played.entries, PRICES).settled)
 
 
 @pytest.mark.anyio

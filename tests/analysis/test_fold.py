@@ -258,6 +258,6 @@ def test_no_part_of_usage_is_lost() -> None:
 def test_every_event_is_folded_or_known_to_carry_nothing() -> None:
     """A new kind of event must be thought about here."""
     nothing = {"SessionStarted", "Recovered", "ProcessesKilled", "Warned", "GradingStarted", "GradingFailed"}
-    nothing |= {"NoteAdded"}
+    nothing |= {"NoteAdded", "SlotClaimed", "CandidateKept", "CandidateGraded", "Selected"}  # no money, no command
     folded = {t.__name__ for t in Fold(PRICES)._act}
     assert {t.__name__ for t in get_args(AnyEvent)} == folded | nothing
