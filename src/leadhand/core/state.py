@@ -246,6 +246,9 @@ class State:
         )
         if agent.conversation.root_id != e.root_id:
             raise JournalError(f"root {e.root_id} does not match its content: the journal was changed")
+        if e.at:
+            for other in self.agents.values():
+                agent.origins |= other.origins
         # A forked worker's prompt is one that the lead was billed for: its tokens are known.
         known = [a.asked[1] for a in self.agents.values() if e.at and a.asked[0] == e.at]
         if known:

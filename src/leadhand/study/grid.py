@@ -123,6 +123,8 @@ def control(design: Design) -> Design:
     return Design(
         lead=design.lead,
         lead_reasoning=design.lead_reasoning,
+        lead_cache_ttl=design.lead_cache_ttl,
+        compaction=design.compaction,
         solo=True,
         guidance="minimal" if design.guidance == "minimal" else "PIV",
         budget_usd=design.budget_usd,
