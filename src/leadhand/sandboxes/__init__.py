@@ -6,10 +6,14 @@ Adapters are loaded when they are chosen.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from leadhand.core.errors import UsageError
 from leadhand.core.ports import Sandbox
 from leadhand.core.values import SandboxInfo, SandboxSpec
+
+if TYPE_CHECKING:
+    from leadhand.sandboxes.team import Backend
 
 KINDS = ("docker", "bwrap", "local")
 
@@ -48,22 +52,28 @@ async def start(spec: SandboxSpec, kind: str = "auto") -> Sandbox:
     """Start a sandbox. Raises `UsageError` (nothing fits this machine) or `SandboxError`."""
     from anyio import to_thread
 
+    from leadhand.sandboxes import owners
     from leadhand.sandboxes.team import TeamSandbox
 
     if kind == "auto":
         kind, _ = await to_thread.run_sync(choose, kind)
+    backend = await _start(spec, kind)
+    return TeamSandbox(backend, owners.Hold(spec.run_id))
+
+
+async def _start(spec: SandboxSpec, kind: str) -> Backend:
     if kind == "docker":
         from leadhand.sandboxes import docker
 
-        return TeamSandbox(await docker.start(spec))
+        return await docker.start(spec)
     if kind == "bwrap":
         from leadhand.sandboxes import bwrap
 
-        return TeamSandbox(await bwrap.start(spec))
+        return await bwrap.start(spec)
     if kind == "local":
         from leadhand.sandboxes import local
 
-        return TeamSandbox(await local.start(spec))
+        return await local.start(spec)
     raise UsageError(f"no sandbox {kind!r}; there are: auto, {', '.join(KINDS)}")
 
 
@@ -74,14 +84,13 @@ async def reattach(info: SandboxInfo, spec: SandboxSpec) -> Sandbox:
     """
     from anyio import to_thread
 
+    from leadhand.sandboxes import leftovers, owners
     from leadhand.sandboxes.team import TeamSandbox
 
     if info.kind == "docker":
         from leadhand.sandboxes import docker
 
-        return TeamSandbox(await docker.reattach(info, spec))
-    from leadhand.sandboxes import leftovers
-
+        return TeamSandbox(await docker.reattach(info, spec), owners.Hold(spec.run_id))
     await to_thread.run_sync(leftovers.clear, spec.run_id.__eq__)
     return await start(spec, info.kind)
 
@@ -89,13 +98,13 @@ async def reattach(info: SandboxInfo, spec: SandboxSpec) -> Sandbox:
 async def reap(run_ids_to_spare: Collection[str] = ()) -> tuple[str, ...]:
     """Remove what killed runs left: processes, containers, volumes, folders. What was done, in words.
 
-    `run_ids_to_spare`: runs that can be resumed, or still run.
+    `run_ids_to_spare`: runs that can be resumed. Runs that a living process is at work on are always spared.
     """
     from anyio import to_thread
 
-    from leadhand.sandboxes import docker, leftovers
+    from leadhand.sandboxes import docker, leftovers, owners
 
-    spared = frozenset(run_ids_to_spare)
+    spared = frozenset(run_ids_to_spare) | owners.held()
     processes, folders = await to_thread.run_sync(leftovers.clear, lambda run: run not in spared)
     done = [f"{processes} processes killed", f"{folders} folders removed"]
     try:

@@ -20,6 +20,7 @@ from leadhand.sandboxes.attribution import Attribution, Seen
 from leadhand.sandboxes.changes import Changes
 from leadhand.sandboxes.channel import Channel, Pending
 from leadhand.sandboxes.frames import Reply
+from leadhand.sandboxes.owners import Hold
 
 PATIENCE = 30.0  # seconds for what normally takes milliseconds; fork bombs put the load at hundreds
 GRACE = 5.0  # seconds for a killed command's reply
@@ -78,8 +79,10 @@ class Runner:
 class TeamSandbox:
     """See `leadhand.core.ports.Sandbox`."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, hold: Hold) -> None:
+        """`hold` says that this process is at work on the run; it is released when the sandbox is closed."""
         self._backend = backend
+        self._hold = hold
         self._runners: dict[str, Runner] = {}
         # One frame in flight per runner: an agent's commands run one after the other.
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
@@ -246,7 +249,10 @@ class TeamSandbox:
             for runner in self._runners.values():
                 runner.channel.close()
             self._runners = {}
-            await self._backend.stop(keep=keep)
+            try:
+                await self._backend.stop(keep=keep)
+            finally:
+                self._hold.release()
 
     async def _quiet(self) -> None:
         with contextlib.suppress(SandboxError):
