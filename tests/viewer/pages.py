@@ -13,7 +13,7 @@ WIDE, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 @contextlib.contextmanager
 def watched(browser: Any, *, size: dict[str, int] = WIDE, theme: str = "light") -> Iterator[Any]:
     context = browser.new_context(viewport=size, color_scheme=theme, has_touch=size is PHONE)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     complaints: list[str] = []
     hosts: set[str] = set()
     page = context.new_page()

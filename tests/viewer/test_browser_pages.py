@@ -17,6 +17,8 @@ from viewer_runs import study
 from conftest import SHOTS
 from leadhand.viewer.export import export
 
+pytestmark = pytest.mark.timeout(300)  # a browser on a busy machine
+
 LOOK = "?tab=events&e=777"
 
 

@@ -24,6 +24,8 @@ from leadhand.runs.paths import all_runs
 from leadhand.runs.spec import read_run_file
 from leadhand.viewer.index import open_run
 
+pytestmark = pytest.mark.timeout(300)  # a browser on a busy machine
+
 View = Callable[[Path], str]
 
 
@@ -143,7 +145,6 @@ def test_on_a_phone(team: Path, view: View, chromium: Any) -> None:
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
 
 
-@pytest.mark.timeout(150)
 def test_a_live_run_from_start_to_finish_and_two_answers(tmp_path: Path, view: View, chromium: Any) -> None:
     """The demo runs while the page is open: nothing is reloaded. At the end the page says what the journal says."""
     sandbox = "bwrap" if shutil.which("bwrap") else "local"

@@ -16,6 +16,8 @@ from leadhand.analysis.factors import factors_of
 from leadhand.viewer.export import export
 from leadhand.viewer.folder import Folder
 
+pytestmark = pytest.mark.timeout(300)  # a browser on a busy machine
+
 
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
