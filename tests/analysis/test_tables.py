@@ -163,6 +163,15 @@ def test_runs_that_were_listed_and_never_started_are_missed(folder: Path) -> Non
     assert first.standing.left_out >= 1
 
 
+def test_a_design_that_was_never_started_is_in_the_table(folder: Path) -> None:
+    plan = msgspec.json.decode((folder / "study.json").read_bytes(), type=StudyFile)
+    more = Listed(folder="zz", design="planned", task=plan.tasks[0], repeat=1)
+    (folder / "study.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(plan, runs=(*plan.runs, more))))
+    study = read_study(folder)
+    row = next(r for r in summarise(scores_of(study, read_tables(study))) if r.design == "planned")
+    assert (row.reward, row.standing.never_run, row.reward_bounds) == (None, 8, (0.0, 1.0))
+
+
 def test_what_a_failed_attempt_cost_is_paid_by_the_run_that_replaced_it(tmp_path: Path) -> None:
     write_study(tmp_path, SOLO[:1], tasks=1, repeats=2)
     listed = tuple(Listed(folder=f"00-000-{r}", design="solo", task="t", repeat=1) for r in (1, 2))

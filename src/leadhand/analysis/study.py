@@ -85,6 +85,8 @@ def read_study(folder: Path) -> Study:
     members, renumbered = _numbered(members)
     notes += [renumbered] if renumbered else []
     tasks = listed.tasks or tuple(sorted({m.task for m in members} | {r.task for r in listed.runs}))
+    for run in listed.runs:  # a design of which nothing was ever started is missed, not forgotten
+        labels.factors.setdefault(run.design, Factors(label=run.design))
     repeats = listed.repeats or max([m.repeat for m in members] + [r.repeat for r in listed.runs])
     return Study(folder, tuple(members), labels.factors, tasks, repeats, listed.question, tuple(notes))
 
