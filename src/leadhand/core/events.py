@@ -42,7 +42,7 @@ DelegationEnd = Literal["finished", "partial", "failed", "timed_out", "cancelled
 Role = Literal["solo", "lead", "worker", "peer"]
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", gc=False):
     """Base of all events; `kind` tells them apart in the journal."""
 
 
@@ -362,7 +362,7 @@ AnyEvent = (
 )
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line of a journal. `seq` is dense per run; `mono` is seconds on the session's monotonic clock."""
 
     v: int

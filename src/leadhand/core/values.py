@@ -7,8 +7,11 @@ from typing import Any, Literal
 import msgspec
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of all values: immutable, keyword-only, encoded without its defaults."""
+class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """Base of all values: immutable, keyword-only, encoded without its defaults.
+
+    Not looked at by the cyclic garbage collector: made whole and never changed, a value is in no cycle.
+    """
 
 
 # --- messages: the bodies of a conversation chain -------------------------------------------------------------

@@ -16,6 +16,7 @@ from leadhand.study import layout, state
 from leadhand.study.board import Board
 from leadhand.study.drive import Drive, End
 from leadhand.study.engine import Engine
+from leadhand.study.garbage import seldom_collected
 from leadhand.study.layout import StudyPaths
 from leadhand.study.prepare import Prepared, open_study
 from leadhand.study.purse import Purse
@@ -64,7 +65,8 @@ class Session:
         """Carry the study on until nothing is left to do, the money is spent, or `stop`."""
         self._drive = Drive(self._prepared, self.paths, self.record, engine, self.board, self.purse)
         try:
-            return await self._drive.run(self.outcomes)
+            async with seldom_collected():
+                return await self._drive.run(self.outcomes)
         finally:
             with anyio.CancelScope(shield=True):
                 await engine.aclose()
