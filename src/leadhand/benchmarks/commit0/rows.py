@@ -18,9 +18,9 @@ class Row(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `sdist` is the release on PyPI that equals the reference commit ("" = none), `sha256` its archive's. `install` and
     `packages` (requirement files) are what upstream's environment is made of; `instead` is what is installed where a
-    release lacks such a file (the tests' own needs; the rest are formatters and the like). `ids` counts the tests that are scored,
-    `stubbed` the functions to be written. `stub_passes` and `reference_passes`: tests that pass before any work, and
-    with the reference, without network (measured).
+    release lacks such a file (the tests' own needs; the rest are formatters and the like). `ids` counts the tests that
+    are scored, `stubbed` the functions to be written. `stub_passes` and `reference_passes`: tests that pass before any
+    work, and with the reference, without network (measured).
     """
 
     name: str

@@ -1,0 +1,121 @@
+"""Our task folders in ProgramBench's form: the same cases as hidden pytest branches, for its unmodified evaluator.
+
+TASKS/ID/{task.yaml,tests.json}, BLOBS/ID/tests/BRANCH.tar.gz. Their scores are not ProgramBench's: their ids say so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from collections import defaultdict
+from pathlib import Path
+
+from leadhand.benchmarks.cases import Case, load_cases
+from leadhand.core.errors import UsageError
+from leadhand.core.values import Task
+
+RUN = """#!/bin/bash
+cd "$(dirname "$0")/.."
+python3 -m pytest eval/tests --rootdir=/workspace -c eval/pytest.ini --noconftest -q --junitxml=eval/results.xml || true
+"""
+TEST = '''"""Runs the program on the cases of one branch."""
+import json
+import pathlib
+import subprocess
+
+import pytest
+
+CASES = json.loads((pathlib.Path(__file__).parent / "cases.json").read_text())
+
+
+@pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])
+def test_case(case, tmp_path):
+    for name, text in case["files"].items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    done = subprocess.run(
+        ["/workspace/executable", *case["args"]],
+        input=case["stdin"].encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=tmp_path,
+        timeout=case["timeout_s"],
+    )
+    assert done.stdout == case["stdout"].encode()
+    assert done.returncode == case["exit_code"]
+'''
+
+
+def identity(task: Task) -> str:
+    """A name that is none of ProgramBench's: `leadhand__ID.0000000`, the end from the task's digest."""
+    return f"leadhand__{task.id.lower()}.{task.digest[:7]}"
+
+
+def branch_of(area: str) -> str:
+    """As ProgramBench names a branch: the beginning of the name's SHA-256."""
+    return hashlib.sha256(area.encode()).hexdigest()[:12]
+
+
+def express(task: Task, tasks: Path, blobs: Path) -> str:
+    """Write a task with cases in ProgramBench's form; its id there. Raises `UsageError` for one without cases."""
+    if task.grader is None or not task.grader.cases:
+        raise UsageError(f"task {task.id} is not graded by cases; only such can be expressed as ProgramBench tasks")
+    areas: dict[str, list[Case]] = defaultdict(list)
+    for case in load_cases(Path(task.grader.cases)):
+        areas[case.area].append(case)
+    name = identity(task)
+    (tasks / name).mkdir(parents=True, exist_ok=True)
+    (blobs / name / "tests").mkdir(parents=True, exist_ok=True)
+    listed = {}
+    for area, cases in areas.items():
+        files = _files(area, cases, task.grader.case_timeout_s)
+        _pack(blobs / name / "tests" / f"{branch_of(area)}.tar.gz", files)
+        ids = [f"eval.tests.test_cases.test_case[{_id(area, n)}]" for n in range(len(cases))]
+        listed[branch_of(area)] = {"ignored": False, "ignore_reason": "", "tests": ids, "ignored_tests": []}
+    (tasks / name / "tests.json").write_text(json.dumps({"branches": listed}, indent=1), encoding="utf-8")
+    (tasks / name / "task.yaml").write_text(_yaml(task), encoding="utf-8")
+    return name
+
+
+def _yaml(task: Task) -> str:
+    hashes = [
+        hashlib.sha256(Path(m.source).read_bytes()).hexdigest() for m in task.mounts if m.target == task.reference
+    ]
+    lines = [f"repository: leadhand/{task.id}", f"commit: '{task.digest}'", "language: c", "eval_clean_hashes:"]
+    return "\n".join([*lines, *(f"- {h}" for h in hashes)]) + "\n" if hashes else "\n".join(lines[:-1]) + "\n"
+
+
+def _id(area: str, number: int) -> str:
+    return f"{branch_of(area)[:6]}-{number:04d}"
+
+
+def _files(area: str, cases: list[Case], timeout_s: float) -> dict[str, str]:
+    told = [
+        {
+            "id": _id(area, n),
+            "args": case.args,
+            "stdin": case.stdin,
+            "files": case.files,
+            "stdout": case.stdout,
+            "exit_code": case.exit_code,
+            "timeout_s": timeout_s,
+        }
+        for n, case in enumerate(cases)
+    ]
+    return {
+        "eval/run.sh": RUN,
+        "eval/pytest.ini": "[pytest]\n",
+        "eval/tests/test_cases.py": TEST,
+        "eval/tests/cases.json": json.dumps(told),
+    }
+
+
+def _pack(path: Path, files: dict[str, str]) -> None:
+    with tarfile.open(path, "w:gz") as tar:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text.encode())
+            member.mode = 0o755 if name.endswith(".sh") else 0o644
+            tar.addfile(member, io.BytesIO(text.encode()))
