@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+import msgspec
 import numpy as np
 
 from leadhand.advisor.candidates import Asked, asked, candidates, describe
@@ -43,8 +44,9 @@ def advise(
     models = asked(question.models)
     if not models:
         raise UsageError("no models: name those you can use, such as --models openai/gpt-5.6-sol,openai/gpt-5.6-luna")
-    like = find_like(question.like, own)
     price_of = prices_by(when or datetime.now(UTC), prices or {})
+    like = find_like(question.like, own)
+    like = like._replace(own=_priced(like.own, price_of))
     fitted = fit_all(like.own, price_of)
     designs = _designs(models, like, price_of)
     outlook = look(fitted, designs, like.setting)
@@ -59,16 +61,27 @@ def predict(
     when: datetime | None = None,
 ) -> dict[str, Prediction]:
     """What given designs are expected to do on tasks like these: for a study's forecast. Raises as `advise` does."""
+    price_of = prices_by(when or datetime.now(UTC), prices or {})
     found = find_like(like, own)
-    fitted = fit_all(found.own, prices_by(when or datetime.now(UTC), prices or {}))
+    found = found._replace(own=_priced(found.own, price_of))
+    fitted = fit_all(found.own, price_of)
     listed = list(designs.values())
     outlook = look(fitted, listed, found.setting)
     choice = choose(outlook, Question())
     return {name: prediction(fitted, listed, i, found, outlook, choice) for i, name in enumerate(designs)}
 
 
+def design_of(advice: Advice, default_usd: float) -> Design:
+    """The advised design, ready to run: its budget is the limit that was asked for, or else what such a run is unlikely
+    to exceed, but `default_usd` at least.
+    """
+    limit = advice.question.max_usd
+    budget = limit if limit is not None else max(default_usd, round(3 * advice.choice.usd.mean, 2))
+    return msgspec.structs.replace(advice.choice.design, budget_usd=budget)
+
+
 def prices_by(when: datetime, overrides: Mapping[str, Price]) -> PriceOf:
-    """The price table at a date; own runs may be of models whose prices are gone, which the figures' list may know."""
+    """The price table at a date, under overrides; each price is looked up once."""
     known: dict[str, Price] = {}
 
     def price_of(name: str) -> Price:
@@ -80,19 +93,25 @@ def prices_by(when: datetime, overrides: Mapping[str, Price]) -> PriceOf:
 
 
 def fit_all(own: Sequence[Own], price_of: PriceOf) -> Fitted:
-    """The model over all evidence. Own runs of models without a price are left out."""
-    return learn([r for r in own if _priced(r.design, price_of)], figures(), price_of, published_price)
+    """The model over all evidence: published figures and these own runs, whose models must have a price."""
+    return learn(own, figures(), price_of, published_price)
 
 
 def published_price(name: str) -> Price:
     return listed_prices()[name]
 
 
-def _priced(design: Design, price_of: PriceOf) -> bool:
-    try:
-        return all(price_of(m) is not None for m in design.models)
-    except UsageError:
-        return False
+def _priced(own: Sequence[Own], price_of: PriceOf) -> list[Own]:
+    """Own runs whose models have a price. The others cannot be set beside them."""
+
+    def known(design: Design) -> bool:
+        try:
+            return all(price_of(m) is not None for m in design.models)
+        except UsageError:
+            return False
+
+    verdicts = {design: known(design) for design in {r.design for r in own}}
+    return [r for r in own if verdicts[r.design]]
 
 
 def _designs(models: Sequence[Asked], like: Like, price_of: PriceOf) -> list[Design]:

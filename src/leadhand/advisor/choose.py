@@ -41,18 +41,21 @@ class Choice(NamedTuple):
 def choose(o: Outlook, q: Question) -> Choice:
     """Among designs that keep every limit with 80 % confidence: the best reward, less the price of dollars.
 
-    With a reward to reach: the cheapest that reaches it with that confidence. Where nothing keeps the limits, what most
-    likely does.
+    With a reward to reach: the cheapest that reaches it with that confidence. Where nothing keeps the limits, what is
+    expected to exceed them by the smallest factor.
     """
     sure = np.ones(len(o.reward.mean))
+    over = np.zeros(len(o.reward.mean))
     if q.max_usd is not None:
-        sure = sure * np.where(o.free > 0, 1.0, below(o.usd, math.log(q.max_usd)))
+        sure = np.where(o.free > 0, 1.0, below(o.usd, math.log(q.max_usd)))
+        over = np.where(o.free > 0, 0.0, o.usd.mean - math.log(q.max_usd))
     if q.max_minutes is not None:
         sure = np.minimum(sure, below(o.minutes, math.log(q.max_minutes)))
+        over = np.maximum(over, o.minutes.mean - math.log(q.max_minutes))
     fit = sure >= CONFIDENCE
     utility = np.minimum(o.reward.mean, 1.0) - q.trade * doublings(o)
     if not fit.any():
-        return Choice(int(np.argmax(sure + 1e-6 * utility)), fit, sure, utility)
+        return Choice(int(np.argmin(over)), fit, sure, utility)
     if q.min_reward is not None:
         reach = 1 - below(o.reward, q.min_reward)
         enough = fit & (reach >= CONFIDENCE)

@@ -60,8 +60,14 @@ def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial)
 
 
 def _table(name: str, values: Mapping[str, Any]) -> str:
-    lines = [f"[{name}]"] if name else []
+    lines = [f"[{_key(name)}]"] if name else []
     return "\n".join([*lines, *(f"{key} = {_value(value)}" for key, value in values.items())])
+
+
+def _key(name: str) -> str:
+    """A table's name; what TOML takes for an operator is quoted."""
+    table, dot, design = name.partition(".")
+    return f"{table}.{json.dumps(design)}" if dot else table
 
 
 def _value(value: Any) -> str:

@@ -22,6 +22,9 @@ from leadhand.study.layout import StudyPaths, read_record
 from leadhand.study.outcome import Outcome, read_outcome
 
 OPT_OUT = ".no-evidence"
+THEATRE = ("scripted", "sim")
+"""Providers whose models play a part."""
+
 VARIABLE = "LEADHAND_EVIDENCE"
 
 
@@ -87,7 +90,7 @@ def _own(run: RunPaths, outcome: Outcome, study: str) -> Own | None:
     if not outcome.valid or outcome.degraded or outcome.reward is None or (run.folder / OPT_OUT).exists():
         return None
     lock = read_run_file(run.run_json).lock
-    if any(model.startswith("scripted/") for model in lock.design.models):
+    if any(model.partition("/")[0] in THEATRE for model in lock.design.models):
         return None
     return Own(
         design=msgspec.structs.replace(lock.design, budget_usd=None, limits=Limits(), retries=8),

@@ -23,7 +23,7 @@ def reasons(q: Question, chosen: Prediction, designs: Sequence[Design], o: Outlo
     fitting = int(choice.fit.sum())
     if limits and not fitting:
         first = (
-            f"none of {n} designs keeps {limits} with {CONFIDENCE:.0%} confidence; this one most likely does "
+            f"none of {n} designs keeps {limits} with {CONFIDENCE:.0%} confidence; this one comes nearest "
             f"({chosen.fits:.0%})"
         )
     elif q.min_reward is not None:

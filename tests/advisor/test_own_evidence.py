@@ -1,0 +1,82 @@
+"""Own runs are found in their folders, and left out where they must be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from advisor_evidence import LUNA, PLANNERS, SOL, SOLO, write_run
+
+from leadhand.advisor.own import own_runs
+from leadhand.advisor.setting import find_like, known_of
+from leadhand.core.design import Design
+from leadhand.core.values import Task
+
+BENCH = Task(id="a", prompt="p", benchmark="programbench", grader_digest="g", labels={"difficulty": "easy"})
+REPO = Task(id="shop", prompt="p", benchmark="prompt", grader_digest="g")
+FOLDER = Task(id="numerus", prompt="p", benchmark="folder", grader_digest="g")
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    root = tmp_path / "runs"
+    write_run(root, "r1", SOLO, BENCH, 0.5)
+    write_run(root, "r2", PLANNERS, REPO, 0.6)
+    write_run(root, "r3", SOLO, FOLDER, 0.7)
+    return root
+
+
+def test_ended_runs_are_evidence(runs: Path) -> None:
+    found = {r.task: r for r in own_runs([runs], {})}
+    assert {t: r.setting for t, r in found.items()} == {
+        "a": "programbench",
+        "shop": "repository shop",
+        "numerus": "task numerus",
+    }
+    assert found["a"].reward == 0.5
+    assert found["a"].tier == "easy"
+    assert found["shop"].design.worker == LUNA
+    assert all(r.usd > 0 and r.minutes > 0 and r.design.budget_usd is None for r in found.values())
+
+
+def test_rehearsals_and_broken_runs_are_none(runs: Path) -> None:
+    write_run(runs, "r4", Design(lead="scripted/demo", solo=True), BENCH, 1.0)
+    broken = write_run(runs, "r5", SOLO, BENCH, 0.9)
+    broken.journal.write_text("not json\n\n")
+    unfinished = write_run(runs, "r6", SOLO, BENCH, 0.9)
+    lines = unfinished.journal.read_text().splitlines(keepends=True)
+    unfinished.journal.write_text("".join(lines[: len(lines) // 2]))
+    assert sorted(r.reward for r in own_runs([runs], {})) == [0.5, 0.6, 0.7]
+
+
+def test_opting_out(runs: Path) -> None:
+    assert own_runs([runs], {"LEADHAND_EVIDENCE": "off"}) == []
+    (runs / "r1" / ".no-evidence").touch()
+    assert sorted(r.task for r in own_runs([runs], {})) == ["numerus", "shop"]
+    (runs / ".no-evidence").touch()
+    assert own_runs([runs], {}) == []
+
+
+def test_reading_changes_nothing(runs: Path) -> None:
+    before = {p: p.stat().st_mtime_ns for p in runs.rglob("*")}
+    own_runs([runs], {})
+    assert {p: p.stat().st_mtime_ns for p in runs.rglob("*")} == before
+
+
+def test_what_like_this_means(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = own_runs([runs], {})
+    (tmp_path / "shop").mkdir()
+    assert find_like("", own).setting in {r.setting for r in own}
+    assert find_like("", []).setting == "your tasks"
+    assert find_like("shop", own).setting == "task shop", "a task that was run goes by its name"
+    assert find_like("./shop", own).setting == "repository shop"
+    easy = find_like("programbench:easy", own)
+    assert (easy.setting, easy.source, easy.where) == ("programbench:easy", "programbench", "easy")
+    assert [r.task for r in easy.own if r.setting == easy.setting] == ["a"]
+    assert "1 own run" in known_of(easy)
+    numerus = find_like("numerus", own)
+    assert [r.task for r in numerus.own if r.setting == numerus.setting] == ["numerus"]
+    assert numerus.source == "numerus"
+    assert "terminal-bench-2.1: 30 published figures" in known_of(find_like("terminal-bench-2.1", []))
+    assert SOL in own[0].design.models
