@@ -94,3 +94,32 @@ async def test_a_waiter_can_be_cancelled() -> None:
     with anyio.move_on_after(1) as scope:
         await limiter.admit("m")
     assert scope.cancelled_caught
+
+
+async def test_behind_a_quota_all_are_served_at_the_quota_and_nobody_is_refused_for_ever() -> None:
+    """Sixty agents that ask twice as fast as a provider serves: a bucket of ten, refilled ten times a second."""
+    limiter = SharedLimiter(random.Random(1))
+    left, at, served, most = 10.0, anyio.current_time(), 0, 0
+
+    async def one() -> None:
+        nonlocal left, at, served, most
+        refused = 0
+        while True:
+            await limiter.admit("m")
+            now = anyio.current_time()
+            left, at = min(10.0, left + 10 * (now - at)), now
+            if left >= 1:
+                left, served, refused = left - 1, served + 1, 0
+                await anyio.sleep(3.0)
+                continue
+            refused += 1
+            most = max(most, refused)
+            limiter.observe("m", (1 - left) / 10)
+            await anyio.sleep(0.1)
+
+    with anyio.move_on_after(400):
+        async with anyio.create_task_group() as group:
+            for _ in range(60):
+                group.start_soon(one)
+    assert served >= 0.95 * 10 * 400
+    assert most <= 6

@@ -55,9 +55,10 @@ class _Model:
         return max(0.0, self.served) / (KNOWN_S * (1 - math.exp((self.first - now) / KNOWN_S)))
 
     def slow_down(self, now: float) -> None:
-        if now - self.slowed < SAME_S:
+        if self.pace and now - self.slowed < SAME_S:
             return
-        self.refused_at = self.pace or self.rate(now)
+        served = self.rate(now)
+        self.refused_at = min(self.pace, served) if self.pace and served else self.pace or served
         self.pace = SLOWER * self.refused_at
         self.slowed = self.grown = now
 

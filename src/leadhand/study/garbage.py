@@ -20,13 +20,13 @@ SELDOM_S = 900.0
 @asynccontextmanager
 async def seldom_collected() -> AsyncIterator[None]:
     """The body runs with collections of what is new only, and a full one every quarter of an hour."""
-    async with anyio.create_task_group() as group:
-        group.start_soon(_keep_out_of_sight)
-        try:
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_keep_out_of_sight)
             yield
-        finally:
-            gc.unfreeze()
             group.cancel_scope.cancel()
+    finally:
+        gc.unfreeze()
 
 
 async def _keep_out_of_sight() -> None:
