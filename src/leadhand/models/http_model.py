@@ -11,6 +11,7 @@ from leadhand.core.chain import Root
 from leadhand.core.errors import ModelError
 from leadhand.core.ports import Reply, Request
 from leadhand.models import loose_json as lj
+from leadhand.models.echoes import Echoes
 from leadhand.models.sse import EventStream
 from leadhand.models.transport import Answer, Transport
 from leadhand.models.wires.wire import Wire
@@ -55,23 +56,29 @@ class HttpModel:
         body = self.wire.encode(request, stream=self.stream)
         path = self.wire.path(request, stream=self.stream)
         headers = {"content-type": "application/json", **self._sign(path, body)}
+        echoes = Echoes(headers)
         if self._name_agent:
             headers[AGENT_HEADER] = _header_text(request.agent)
             headers[TURN_HEADER] = str(request.conversation.turns)
         idle_s = self._idle_s if self.stream else None  # an unstreamed answer is silent until it is there
-        async with self._transport.post(path, headers, body, total_s=request.timeout_s, idle_s=idle_s) as answer:
-            return await self._read(answer, request.conversation.root)
+        try:
+            async with self._transport.post(path, headers, body, total_s=request.timeout_s, idle_s=idle_s) as answer:
+                return await self._read(answer, request.conversation.root, echoes)
+        except ModelError as error:
+            raise echoes.out_of_error(error) from None
 
-    async def _read(self, answer: Answer, root: Root) -> Reply:
+    async def _read(self, answer: Answer, root: Root, echoes: Echoes) -> Reply:
         if not 200 <= answer.status < 300:
-            raise self.wire.fault(answer.status, answer.headers, await answer.body())
+            # Before the words are cut, which may cut a key.
+            raise self.wire.fault(answer.status, answer.headers, echoes.out_of_bytes(await answer.body()))
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
             whole = await self._assemble(answer)
         else:
             whole = _object(await answer.body())
         reply = self.wire.decode(whole, root)
         id = answer.headers.get("x-request-id") or answer.headers.get("request-id") or reply.request_id
-        return Reply(message=reply.message, usage=reply.usage, model=reply.model[:200], request_id=id[:200])
+        model, id = echoes.out_of(reply.model)[:200], echoes.out_of(id)[:200]
+        return Reply(message=reply.message, usage=reply.usage, model=model, request_id=id)
 
     async def _assemble(self, answer: Answer) -> dict[str, Any]:
         stream, assembler = EventStream(), self.wire.assembler()
