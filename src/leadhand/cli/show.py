@@ -47,8 +47,8 @@ def short_team(design: Design) -> str:
     if design.strategy == "peers":
         return f"{design.k} peers {design.guidance}"
     if design.strategy == "best-of-k":
-        bound = " (upper bound)" if design.selector == "oracle" else ""
-        return f"best of {design.k} by {design.selector}{bound} {design.guidance}"
+        way = "oracle of {} (upper bound)" if design.selector == "oracle" else f"best of {{}} by {design.selector}"
+        return f"{way.format(design.k)} {design.guidance}"
     if design.solo:
         return f"solo {design.guidance}"
     size = design.workers if design.workers is not None else f"≤{design.max_workers}"
