@@ -33,6 +33,7 @@ PROGRAMS = (
     *("kill", "ps", "od", "tee"),
 )
 PURE = ("pytest", "py", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "xdist", "execnet", "pytest_timeout")
+DISTRIBUTIONS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "execnet", "pytest_xdist", "pytest_timeout")
 PYTHON = "/usr/bin/python3"
 
 
@@ -140,8 +141,8 @@ def _python(root: Path) -> None:
         else:
             shutil.copy2(origin, packages / origin.name)
     site = Path(importlib.util.find_spec("pytest").origin).parent.parent  # type: ignore[union-attr,arg-type]
-    for info in site.glob("pytest*.dist-info"):  # plugins are found by their metadata
-        if re.match(r"pytest(_xdist|_timeout)?-\d", info.name):
+    for info in site.glob("*.dist-info"):  # plugins, and pytest's own parts, are found by their metadata
+        if info.name.partition("-")[0].lower() in DISTRIBUTIONS:
             shutil.copytree(info, packages / info.name)
 
 
