@@ -10,6 +10,9 @@ def ran(name: str) -> Call:
     return bash(f"echo begun {name} >> /scratch/ran; sleep 0.02; echo ended {name} >> /scratch/ran; echo {name}")
 
 
+DONE = "echo yes > /workspace/done; echo done: $(cat /workspace/done)"
+
+
 def lead(seen: Seen) -> Step:
     match seen.turn:
         case 0:
@@ -23,9 +26,11 @@ def lead(seen: Seen) -> Step:
         case 2:
             return do(call("wait", mode="all"))
         case 3:
-            return do(bash("echo yes > /workspace/done"), ran("lead.3"))
+            return do(bash(DONE), ran("lead.3"))
         case 4:
             return do(call("delegate_agent", assignment="Once more.", worker="w1"))
+    if "done: yes" not in seen.text:  # a kill came between: the harness told so and left the repeating to us
+        return do(bash(DONE))
     done = reports(seen)
     return finish(f"done after {len(done)} reports")
 

@@ -175,7 +175,8 @@ class Chain:
         finished = [e.event for e in entries if isinstance(e.event, CommandEnded)]
         outcomes = Counter(e.event.call for e in entries if isinstance(e.event, CommandEnded | ToolEnded))
         assert max(outcomes.values()) == 1
-        names = [c.head.strip() for c in finished if c.ended == "exited" and c.head.strip()]
+        said = [c.head.strip() for c in finished if c.ended == "exited"]
+        names = [name for name in said if name and not name.startswith("done:")]
         assert all(f"ended {name}" in log for name in names)
         told = [e.event for e in entries if isinstance(e.event, ToolEnded) and e.event.text == INTERRUPTED]
         self.seen["told of an interrupted command"] += len(told)

@@ -35,7 +35,7 @@ def job(tmp_path: Path) -> tuple[RunPaths, Path, subprocess.CompletedProcess[str
             check=False,
         )
     assert done.returncode == 0, done.stderr
-    (folder,) = (tmp_path / "runs").iterdir()
+    (folder,) = (tmp_path / "runs").glob("*/")
     return RunPaths(folder), bill, done
 
 
