@@ -43,25 +43,32 @@ def leaderboard(path: Path, splits: int) -> None:
 
 
 def worlds(repeats: int, usd: float, out: Path) -> None:
-    print(f"\nworlds: Sol and Luna, $1 a task; {repeats} repeats; dollars (runs) until regret stays below 1 point")
+    print(f"\nworlds: Sol and Luna, $1 a task; {repeats} repeats; points of regret, and when it stays below 1")
     found: dict[str, dict[str, list[list[Point]]]] = {}
     for name, effects in WORLDS.items():
         found[name] = {
             buyer: [list(course(make_world(effects, seed), buyer, usd, seed)) for seed in range(repeats)]
             for buyer in BUYERS
         }
-        texts = []
+        print(f"  {name}")
         for buyer, courses in found[name].items():
-            dollars = [dollars_to(points, NEAR) for points in courses]
-            pairs = zip(courses, dollars, strict=True)
-            runs = [next((p.runs for p in points if p.usd >= d), math.inf) for points, d in pairs]
-            done = sum(math.isfinite(d) for d in dollars)
-            texts.append(
-                f"{buyer} ${statistics.median(dollars):.1f} ({statistics.median(runs):.0f} runs; {done}/{repeats})"
-            )
-        print(f"  {name:22s} {'; '.join(texts)}")
+            print(f"    {buyer:8s} {_line(courses, usd)}", flush=True)
     draw(found, usd, out)
     print(f"  figure: {out}")
+
+
+def _line(courses: list[list[Point]], usd: float) -> str:
+    """Mean regret over the course and at its end, in points; median dollars and runs until it stays near 0."""
+    grid = list(np.linspace(0, usd, 81))
+    curves = 100 * np.array([at_dollars(points, grid) for points in courses])
+    dollars = [dollars_to(points, NEAR) for points in courses]
+    pairs = zip(courses, dollars, strict=True)
+    runs = [next((p.runs for p in points if p.usd >= d), math.inf) for points, d in pairs]
+    there = sum(math.isfinite(d) for d in dollars)
+    return (
+        f"mean {curves.mean():5.2f}, at the end {curves[:, -1].mean():5.2f}; near 0 after "
+        f"${statistics.median(dollars):.1f}, {statistics.median(runs):.0f} runs ({there}/{len(courses)})"
+    )
 
 
 def draw(found: dict[str, dict[str, list[list[Point]]]], usd: float, out: Path) -> None:
@@ -69,7 +76,7 @@ def draw(found: dict[str, dict[str, list[list[Point]]]], usd: float, out: Path) 
     from matplotlib import pyplot as plt
 
     grid = list(np.linspace(0, usd, 81))
-    figure, axes = plt.subplots(1, len(found), figsize=(3.1 * len(found), 3.2), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, len(found), figsize=(3.1 * len(found), 3.4), sharey=True, layout="constrained")
     for ax, (name, by_buyer) in zip(axes, found.items(), strict=True):
         for buyer, courses in by_buyer.items():
             curves = 100 * np.array([at_dollars(points, grid) for points in courses])

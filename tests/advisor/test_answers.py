@@ -222,3 +222,19 @@ def test_for_run_and_for_study_plan() -> None:
     assert known["solo"].usd.mean < known["team"].usd.mean < 1.0
     assert known["team"].lift is not None
     assert known["team"].lift.mean > 0
+
+
+def test_a_lone_task_is_repeated(tmp_path: Path) -> None:
+    text = asked("--models", ",".join(PAIR), "--like", "numerus")
+    assert "times each on that task" in text
+    study = load(tmp_path / "advised.toml")
+    assert study.tasks.source == ("numerus",)
+    assert study.repeats > 1
+    assert study.tasks.first is None
+
+
+def test_tasks_that_no_study_can_name_are_to_be_put_in(tmp_path: Path) -> None:
+    asked("--models", ",".join(PAIR), "--like", "terminal-bench-2.1")
+    text = (tmp_path / "advised.toml").read_text()
+    assert load(tmp_path / "advised.toml").tasks.source == ("tasks/*",)
+    assert "of yours below tasks/" in text

@@ -274,7 +274,8 @@ def _experiment(q: Question, like: Like, designs: Sequence[Design], choice: Choi
     listed = [trial.design] if trial.design == choice.best or not trial.both else [choice.best, trial.design]
     return Experiment(
         designs=tuple(describe(designs[i]) for i in listed),
-        tasks=len(trial.tasks),
+        tasks=1 if like.lone else len(trial.tasks),
+        repeats=len(trial.tasks) if like.lone else 1,
         usd=trial.usd,
         gain=max(0.0, trial.gain),
         changes=trial.changes,

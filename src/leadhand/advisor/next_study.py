@@ -25,9 +25,10 @@ def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial)
     budget = q.max_usd * MARGIN if q.max_usd is not None else max(1.0, per_run * MARGIN * 2)
     named = [t for t in trial.tasks if not t.startswith("new task ")]
     tasks: dict[str, Any] = {"source": [like.source or "tasks/*"]}
-    if like.source and named and len(named) == len(trial.tasks):
+    repeats = len(trial.tasks) if like.lone else 1
+    if not like.lone and like.source and named and len(named) == len(trial.tasks):
         tasks["ids"] = named
-    else:
+    elif not like.lone:
         tasks |= {"shuffle": True, "first": len(trial.tasks)}
     if like.where:
         tasks["where"] = {"difficulty": like.where}
@@ -38,10 +39,11 @@ def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial)
         f"{100 * max(0.0, trial.gain):.2f} points.",
     ]
     if not like.source:
-        head.append(f"# Put {len(trial.tasks)} tasks of yours below tasks/, a folder with a task.toml each.")
+        head.append(f"# Put {_tasks(repeats, trial)} of yours below tasks/, a folder with a task.toml each.")
     body = {
         "about": f"What would change the advice for {like.setting}.",
         "seed": 1,
+        "repeats": repeats,
         "solo_controls": False,
         "budget_usd": round(max(0.01, trial.usd * MARGIN), 2),
     }
@@ -57,6 +59,10 @@ def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial)
         taken[name if name not in taken else f"{name}-{len(taken) + 1}"] = design
     parts += [_table(f"designs.{name}", _settings(design)) for name, design in taken.items()]
     return "\n\n".join(parts) + "\n"
+
+
+def _tasks(repeats: int, trial: Trial) -> str:
+    return "that task" if repeats > 1 else f"{len(trial.tasks)} tasks"
 
 
 def _table(name: str, values: Mapping[str, Any]) -> str:

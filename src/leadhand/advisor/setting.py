@@ -35,6 +35,11 @@ class Like(NamedTuple):
     where: str = ""
     note: str = ""
 
+    @property
+    def lone(self) -> bool:
+        """Whether there is but one task, so that runs are repeats of it."""
+        return self.setting.startswith("task ")
+
 
 def find_like(like: str, own: Sequence[Own]) -> Like:
     """The setting that `like` names: a benchmark (`:TIER`), a tier of ProgramBench, a study, a task or a repository.
@@ -92,10 +97,10 @@ def _unnamed(runs: list[Own]) -> Like:
 
 def _benchmark(name: str, tier: str, runs: list[Own]) -> Like:
     if not tier:
-        return Like(name, runs, name)
+        return Like(name, runs, _source(name))
     full = f"{name}:{tier}"
     moved = [msgspec.structs.replace(r, setting=full) if (r.setting, r.tier) == (name, tier) else r for r in runs]
-    return Like(full, moved, name, tier)
+    return Like(full, moved, _source(name), tier)
 
 
 def _study(like: str) -> Path | None:
@@ -135,8 +140,9 @@ def _task(like: str, runs: list[Own]) -> Like | None:
 
 
 def _source(setting: str) -> str:
-    kind = setting.partition(" ")[0]
-    return "" if kind in ("study", "task", "repository") else setting.partition(":")[0]
+    """A benchmark that a study can name."""
+    name = setting.partition(":")[0]
+    return name if name in OURS else ""
 
 
 def _is_path(text: str) -> bool:

@@ -104,7 +104,7 @@ class Alternative(Value, frozen=True, kw_only=True):
 
 
 class Experiment(Value, frozen=True, kw_only=True):
-    """The next study to run: `designs` on `tasks` tasks for about `usd` dollars.
+    """The next study to run: `designs` on `tasks` tasks, each so often, for about `usd` dollars.
 
     `gain`: reward that the advice is expected to gain by it; `changes`: the chance that it changes the advice. `study`:
     a study file.
@@ -112,6 +112,7 @@ class Experiment(Value, frozen=True, kw_only=True):
 
     designs: tuple[str, ...]
     tasks: int
+    repeats: int
     usd: float
     gain: float
     changes: float

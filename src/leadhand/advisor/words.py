@@ -109,7 +109,8 @@ def _experiment(a: Advice, study_file: str) -> Iterator[str]:
     if e is None:
         yield "Next experiment: none; there is nothing left to learn between these designs."
         return
-    yield f"Next experiment: {' beside '.join(e.designs)} on {e.tasks} tasks, about {_dollars(e.usd)}"
+    where = f"on {e.tasks} tasks" if e.repeats == 1 else f"{e.repeats} times each on that task"
+    yield f"Next experiment: {' beside '.join(e.designs)} {where}, about {_dollars(e.usd)}"
     yield (
         f"- changes this advice with {e.changes:.0%} probability; expected gain {100 * e.gain:.2f} points of reward "
         "on every later task"
