@@ -11,7 +11,7 @@ BENCH ?= $(sort $(wildcard benchmarks/*.py))
 .PHONY: help demo test test-local check format bench lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 demo: $(RUN) ## a rehearsed team builds a real program in a real sandbox, and is graded (no key needed)
 	$(BIN)/leadhand demo

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import anyio
@@ -199,6 +199,36 @@ async def cpu_ms(client: Any, url: str, turns: int, agents: int, calls: int) -> 
         return (time.process_time() - before) / (times * agents) * 1e3
 
 
+async def in_turn(clients: dict[str, Any], url: str, turns: int, rounds: int) -> dict[str, float]:
+    """Median CPU ms a call of one agent, by client: batches of ten, clients turn about, so that all meet the same noise
+    of a machine that others use too."""
+    found: dict[str, list[float]] = {name: [] for name in clients}
+    async with AsyncExitStack() as stack:
+        calls = {name: await stack.enter_async_context(client(url, turns, 1)) for name, client in clients.items()}
+        for _ in range(4 * rounds):
+            for name, call in calls.items():
+                await call(0)
+                before = time.process_time()
+                for _ in range(10):
+                    await call(0)
+                found[name].append((time.process_time() - before) / 10 * 1e3)
+    return {name: statistics.median(cells) for name, cells in found.items()}
+
+
+def one_agent(clients: dict[str, Any], url: str, turns: list[int], rounds: int) -> dict[str, list[float]]:
+    columns = [asyncio.run(in_turn(clients, url, t, rounds)) for t in turns]
+    medians = {name: [column[name] for column in columns] for name in clients}
+    show("one agent", [f"{t} turns" for t in turns], medians)
+    return medians
+
+
+def show(title: str, heads: list[str], rows: dict[str, list[float]]) -> None:
+    print(f"\n{title}, CPU ms a call")
+    print(f"{'':26}" + "".join(f"{h:>14}" for h in heads))
+    for name, row in rows.items():
+        print(f"{name:26}" + "".join(f"{v:>14.2f}" for v in row), flush=True)
+
+
 def table(
     title: str, clients: dict[str, Any], url: str, columns: list[tuple[int, int, int]], rounds: int
 ) -> dict[str, list[float]]:
@@ -209,11 +239,7 @@ def table(
             for name, client in clients.items():
                 found[name][n].append(asyncio.run(cpu_ms(client, url, turns, agents, calls)))
     medians = {name: [statistics.median(c) for c in cells] for name, cells in found.items()}
-    print(f"\n{title}, CPU ms a call")
-    heads = [f"{t} turns" if len({a for _, a, _ in columns}) == 1 else f"{a} at once" for t, a, _ in columns]
-    print(f"{'':26}" + "".join(f"{h:>14}" for h in heads))
-    for name, row in medians.items():
-        print(f"{name:26}" + "".join(f"{v:>14.2f}" for v in row), flush=True)
+    show(title, [f"{a} at once" for _, a, _ in columns], medians)
     return medians
 
 
@@ -239,7 +265,7 @@ def main() -> None:
     with transport.server_process(0.0) as port:
         transport.pin(0, 0)
         url = f"http://127.0.0.1:{port}/v1"
-        by_turns = table("one agent", clients, url, [(t, 1, 40) for t in given.turns], given.rounds)
+        by_turns = one_agent(clients, url, given.turns, given.rounds)
     at_once = {**OURS, **RAW}
     with transport.server_process(0.05) as port:
         columns = [(20, n, max(64, 2 * n)) for n in given.concurrency]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from leadhand.core.errors import ModelError
 
@@ -13,12 +14,16 @@ _LEAST = 6
 HIDDEN = "[key]"
 
 
+@lru_cache(maxsize=64)
+def _secrets_of(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(v for v in (v.removeprefix("Bearer ") for v in values) if len(v) >= _LEAST)
+
+
 class Echoes:
     """What one request must not get back. `headers` are those that authorised it."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:
-        values = (headers.get(name, "").removeprefix("Bearer ") for name in _HEADERS)
-        self._secrets = tuple(v for v in values if len(v) >= _LEAST)
+        self._secrets = _secrets_of(tuple([headers[name] for name in _HEADERS if name in headers]))
 
     def out_of_bytes(self, data: bytes) -> bytes:
         for secret in self._secrets:

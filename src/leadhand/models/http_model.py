@@ -107,4 +107,6 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 def _header_text(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text[:100]
     return "".join(c for c in text if " " <= c <= "~")[:100]

@@ -10,6 +10,7 @@ import ssl
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -82,16 +83,15 @@ class Transport:
 
         Raises `ModelError` (timeout, connection, malformed), also from reading the body.
         """
-        import aiohttp
+        session, timeout = self._open(), _timeout(idle_s)
+        from aiohttp import ClientError
         from yarl import URL
 
         from leadhand.models.payload import Body
 
-        timeout = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=CONNECT_S, sock_read=idle_s)
-        timed_out = ModelError("timeout", f"no complete answer within {total_s:g} s", maybe_billed=True)
         try:
             with anyio.fail_after(total_s):
-                async with self._open().post(
+                async with session.post(
                     URL(self.base_url + path, encoded=True),  # as it was signed
                     data=Body(body),
                     headers={"accept-encoding": "identity", "user-agent": "leadhand", **headers},
@@ -99,15 +99,24 @@ class Transport:
                     allow_redirects=False,
                 ) as response:
                     yield Answer(response)
-        except (aiohttp.ClientError, OSError, ValueError) as e:
-            if isinstance(e, TimeoutError) and not isinstance(e, aiohttp.ClientError):
-                raise timed_out from None
+        except (ClientError, OSError, ValueError) as e:
+            if isinstance(e, TimeoutError) and not isinstance(e, ClientError):
+                late = f"no complete answer within {total_s:g} s"
+                raise ModelError("timeout", late, maybe_billed=True) from None
             raise _as_fault(e, self.base_url, idle_s) from None
 
     async def aclose(self) -> None:
         if self._session is not None:
             session, self._session = self._session, None
             await session.close()
+
+
+@cache
+def _timeout(idle_s: float | None) -> aiohttp.ClientTimeout:
+    """Silences are cut by the HTTP client; the whole attempt by us, since it has no deadline for that to the moment."""
+    import aiohttp
+
+    return aiohttp.ClientTimeout(total=None, connect=None, sock_connect=CONNECT_S, sock_read=idle_s)
 
 
 def _proxy(base_url: str) -> str | None:
