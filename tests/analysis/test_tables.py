@@ -15,7 +15,7 @@ from leadhand.analysis.compare import summarise
 from leadhand.analysis.factors import base_of, factors_of
 from leadhand.analysis.rows import ROWS
 from leadhand.analysis.simulated import grid, write_study
-from leadhand.analysis.study import Listed, StudyFile, read_study
+from leadhand.analysis.study import Listed, Planned, StudyFile, read_study
 from leadhand.analysis.tables import CACHE, CHUNK, Tables, read_tables
 from leadhand.analysis.writing import JournalWriter
 from leadhand.core.design import Design, Kind
@@ -165,7 +165,7 @@ def test_runs_that_were_listed_and_never_started_are_missed(folder: Path) -> Non
 
 def test_a_design_that_was_never_started_is_in_the_table(folder: Path) -> None:
     plan = msgspec.json.decode((folder / "study.json").read_bytes(), type=StudyFile)
-    more = Listed(folder="zz", design="planned", task=plan.tasks[0], repeat=1)
+    more = Listed(run="zz", design="planned", task=plan.study.tasks[0], repeat=1)
     (folder / "study.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(plan, runs=(*plan.runs, more))))
     study = read_study(folder)
     row = next(r for r in summarise(scores_of(study, read_tables(study))) if r.design == "planned")
@@ -174,8 +174,10 @@ def test_a_design_that_was_never_started_is_in_the_table(folder: Path) -> None:
 
 def test_what_a_failed_attempt_cost_is_paid_by_the_run_that_replaced_it(tmp_path: Path) -> None:
     write_study(tmp_path, SOLO[:1], tasks=1, repeats=2)
-    listed = tuple(Listed(folder=f"00-000-{r}", design="solo", task="t", repeat=1) for r in (1, 2))
-    (tmp_path / "study.json").write_bytes(msgspec.json.encode(StudyFile(runs=listed, tasks=("t",), repeats=1)))
+    listed = tuple(Listed(run=f"00-000-{r}", design="solo", task="t", repeat=1) for r in (1, 2))
+    (tmp_path / "study.json").write_bytes(
+        msgspec.json.encode(StudyFile(runs=listed, study=Planned(tasks=("t",), repeats=1)))
+    )
     for number, (status, reward) in enumerate((("infrastructure", None), ("finished", 0.5)), start=1):
         w = JournalWriter()
         w.agent("solo", "solo", SOLO[0].lead)

@@ -14,11 +14,11 @@ import pytest
 from pages import PHONE, WIDE, watched, whole
 from viewer_runs import study
 
-from conftest import SHOTS
 from leadhand.viewer.export import export
 
 pytestmark = pytest.mark.timeout(300)  # a browser on a busy machine
 
+SHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 LOOK = "?tab=events&e=777"
 
 

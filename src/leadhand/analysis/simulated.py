@@ -17,7 +17,7 @@ import msgspec
 
 from leadhand.analysis.factors import factors_of
 from leadhand.analysis.simulated_run import simulate_run
-from leadhand.analysis.study import Listed, StudyFile
+from leadhand.analysis.study import Listed, Planned, StudyFile
 from leadhand.core.design import Design
 from leadhand.core.harness import Prompts
 from leadhand.core.values import Price, Task
@@ -55,13 +55,13 @@ def write_study(
     (folder / "runs").mkdir(parents=True, exist_ok=True)
     names = tuple(f"task-{i:03}" for i in range(tasks))
     listed = tuple(
-        Listed(folder=f"{d:02}-{i:03}-{r}", design=factors_of(design).label, task=task, repeat=r)
+        Listed(run=f"{d:02}-{i:03}-{r}", design=factors_of(design).label, task=task, repeat=r)
         for d, design in enumerate(designs)
         for i, task in enumerate(names)
         for r in range(1, repeats + 1)
     )
     question = "Which simulated team earns the most for its money?"
-    study = StudyFile(runs=listed, tasks=names, repeats=repeats, question=question)
+    study = StudyFile(runs=listed, study=Planned(about=question, tasks=names, repeats=repeats))
     (folder / "study.json").write_bytes(msgspec.json.encode(study))
     parts = [(folder, d, design, names, repeats, seed) for d, design in enumerate(designs)]
     if processes < 2:

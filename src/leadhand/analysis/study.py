@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,21 +21,27 @@ from leadhand.runs.spec import RunFile, read_run_file
 
 
 class Listed(Value, frozen=True, kw_only=True):
-    """One run as `study.json` lists it. `folder` is relative to the study's `runs/`."""
+    """One run as `study.json` lists it. `run` is the name of its folder below the study's `runs/`."""
 
-    folder: str
+    run: str
     design: str
     task: str
     repeat: int = 1
 
 
-class StudyFile(Value, frozen=True, kw_only=True):
-    """The part of `study.json` that is needed here; other keys are somebody else's."""
+class Planned(Value, frozen=True, kw_only=True):
+    """What the study was to be: its tasks, repeats, and what it is about."""
 
-    runs: tuple[Listed, ...] = ()
-    question: str = ""
+    about: str = ""
     tasks: tuple[str, ...] = ()
     repeats: int = 0
+
+
+class StudyFile(Value, frozen=True, kw_only=True):
+    """The part of `study.json` that is needed here; other keys are the study room's."""
+
+    runs: tuple[Listed, ...] = ()
+    study: Planned = Planned()
 
 
 class Member(NamedTuple):
@@ -67,10 +74,16 @@ def read_study(folder: Path) -> Study:
     """
     listed = _study_file(folder)
     root = folder / "runs" if (folder / "runs").is_dir() else folder
-    given = {name.folder.removeprefix("runs/"): name for name in listed.runs}
+    given = {name.run: name for name in listed.runs}
     files: list[tuple[RunPaths, RunFile]] = []
     notes: list[str] = []
-    for paths in _folders(root):
+    found = _folders(root)
+    archived = [p for p in found if is_attempt(p.id)]
+    if archived:
+        notes.append(f"{len(archived)} archived attempts that failed are left out; each was tried again")
+    for paths in found:
+        if is_attempt(paths.id):
+            continue
         try:
             files.append((paths, read_run_file(paths.run_json)))
         except JournalError as error:
@@ -84,11 +97,16 @@ def read_study(folder: Path) -> Study:
     ]
     members, renumbered = _numbered(members)
     notes += [renumbered] if renumbered else []
-    tasks = listed.tasks or tuple(sorted({m.task for m in members} | {r.task for r in listed.runs}))
+    tasks = listed.study.tasks or tuple(sorted({m.task for m in members} | {r.task for r in listed.runs}))
     for run in listed.runs:  # a design of which nothing was ever started is missed, not forgotten
         labels.factors.setdefault(run.design, Factors(label=run.design))
-    repeats = listed.repeats or max([m.repeat for m in members] + [r.repeat for r in listed.runs])
-    return Study(folder, tuple(members), labels.factors, tasks, repeats, listed.question, tuple(notes))
+    repeats = listed.study.repeats or max([m.repeat for m in members] + [r.repeat for r in listed.runs])
+    return Study(folder, tuple(members), labels.factors, tasks, repeats, listed.study.about, tuple(notes))
+
+
+def is_attempt(name: str) -> bool:
+    """Whether a run folder was put aside as a failed attempt (`RUN.attempt-N`)."""
+    return bool(re.search(r"\.attempt-\d+$", name))
 
 
 def _study_file(folder: Path) -> StudyFile:

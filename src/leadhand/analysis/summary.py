@@ -311,7 +311,7 @@ class RunFold:
     def summary(self) -> Summary:
         ended, graded = self._ended, self._graded
         status = ended.status if ended else "running"
-        agents = tuple(self._line(a) for a in self._agents.values())
+        agents = tuple(self._line(a) for a in _in_order(self._agents))
         grade = graded.grade if graded else None
         usage = sum((a.usage for a in agents), Usage())
         return Summary(
@@ -374,6 +374,14 @@ class RunFold:
             doing=a.doing,
             last_command=a.last_command,
         )
+
+
+def _in_order(agents: Mapping[str, _Agent]) -> list[_Agent]:
+    """As they joined; candidates, who join as soon as their sandboxes are there, by their numbers."""
+    found = list(agents.values())
+    if len(found) > 1 and all(a.role == "solo" for a in found):
+        found.sort(key=lambda a: (len(a.name), a.name))
+    return found
 
 
 def _roles(agents: Iterable[AgentLine]) -> tuple[RoleLine, ...]:

@@ -99,7 +99,7 @@ class Folder:
         try:
             with (self.folder / "study.json").open("rb") as file:
                 found = json.load(file)
-            return {str(r.get("run") or r["folder"]).removeprefix("runs/"): r for r in found["runs"]}
+            return {str(r["run"]): r for r in found["runs"]}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
