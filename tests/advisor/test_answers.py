@@ -238,3 +238,9 @@ def test_tasks_that_no_study_can_name_are_to_be_put_in(tmp_path: Path) -> None:
     text = (tmp_path / "advised.toml").read_text()
     assert load(tmp_path / "advised.toml").tasks.source == ("tasks/*",)
     assert "of yours below tasks/" in text
+
+
+def test_names_cannot_control_a_terminal() -> None:
+    text = text_of(advise(Question(models=PAIR, like="evil\x1b[2J\nRun a team: nonsense")))
+    assert "\x1b" not in text
+    assert not any(line.startswith("Run a team: nonsense") for line in text.splitlines())
