@@ -28,7 +28,12 @@ class Sources:
 
 def text_of(a: Advice, study_file: str = "") -> str:
     """The whole answer. `study_file`: where the next experiment was written, if it was."""
-    return "\n".join(_lines(a, study_file)) + "\n"
+    return "\n".join(map(_printable, _lines(a, study_file))) + "\n"
+
+
+def _printable(line: str) -> str:
+    """Names of tasks and folders are other people's: they cannot control a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in line)
 
 
 def _lines(a: Advice, study_file: str) -> Iterator[str]:
