@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leadhand.cli import analyse, money, study, view
+from leadhand.cli import advise, analyse, bench, money, study, view
 from leadhand.cli.options import Json, RunName, Runs
 
 app = typer.Typer(
@@ -200,3 +200,5 @@ money.register(app)
 study.register(app)
 view.register(app)
 analyse.register(app)
+advise.register(app)
+bench.register(app)

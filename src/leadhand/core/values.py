@@ -111,7 +111,16 @@ class Usage(Value, frozen=True, kw_only=True):
         return self.prompt + self.output
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(**{f: getattr(self, f) + getattr(other, f) for f in self.__struct_fields__})
+        return Usage(
+            input=self.input + other.input,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write_5m=self.cache_write_5m + other.cache_write_5m,
+            cache_write_30m=self.cache_write_30m + other.cache_write_30m,
+            cache_write_1h=self.cache_write_1h + other.cache_write_1h,
+            cache_write_12h=self.cache_write_12h + other.cache_write_12h,
+            output=self.output + other.output,
+            reasoning=self.reasoning + other.reasoning,
+        )
 
 
 CacheTtl = Literal["", "5m", "30m", "1h", "12h"]
