@@ -27,7 +27,6 @@ OURS = {
 GRADERS = {
     "commit0": "leadhand.benchmarks.commit0.benchmark:lite",
     "programbench": "leadhand.benchmarks.programbench.benchmark:benchmark",
-    "harbor": "leadhand.benchmarks.harbor:grader",
 }
 """Who grades the tasks whose `benchmark` field says so; all others are graded as task folders are."""
 

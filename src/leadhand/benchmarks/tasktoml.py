@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from leadhand.benchmarks.digests import grader_digest, task_digest
+from leadhand.benchmarks.harbor import is_harbor, load_harbor
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Grader, Limits, Mount, Task, Value
 
@@ -50,6 +51,8 @@ def load_task(folder: Path) -> Task:
     folder = folder.resolve()
     if folder.name == FILE:
         folder = folder.parent
+    if is_harbor(folder):
+        return load_harbor(folder)
     file = folder / FILE
     table = _table(_read(file), TaskTable, file, "")
     identity = table.id or folder.name

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from leadhand.cli.options import Runs
+
 bench = typer.Typer(
     name="bench",
     help="Benchmarks: what there is, what is prepared on this machine.",
@@ -37,7 +39,9 @@ def list_(
 
 @bench.command()
 def prepare(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK|BENCHMARK/ID", help="commit0-lite, or commit0/NAME.")],
+    name: Annotated[
+        str, typer.Argument(metavar="BENCHMARK|BENCHMARK/ID", help="commit0-lite, commit0/NAME, or programbench/ID.")
+    ],
     source: Annotated[str, typer.Option(help="Where trees come from: pypi, git, or auto (PyPI where it is).")] = "auto",
     again: Annotated[bool, typer.Option("--again", help="Prepare anew what is prepared.")] = False,
 ) -> None:
@@ -45,6 +49,18 @@ def prepare(
     from leadhand.cli import bench_looking
 
     bench_looking.prepare(name, source=source, again=again)
+
+
+@bench.command()
+def export(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Runs: folders, ids, or their beginnings.")],
+    to: Annotated[str, typer.Option(help="The folder for `programbench eval` and `programbench submit`.")],
+    where: Runs = "",
+) -> None:
+    """Write runs as ProgramBench's own commands take them: TO/TASK/submission.tar.gz and its trajectory."""
+    from leadhand.cli import bench_looking
+
+    bench_looking.export(runs, to=to, where=where)
 
 
 @bench.command()

@@ -46,6 +46,9 @@ def _fits(t: Listed, language: str, difficulty: str, match: str) -> bool:
 
 def prepare(name: str, *, source: str, again: bool) -> None:
     """Prepare Commit0's libraries, one after the other; those that cannot be are named at the end."""
+    if name.startswith("programbench/"):
+        _prepare_image(name.partition("/")[2])
+        return
     if source not in ("auto", "pypi", "git"):
         raise UsageError(f"--source {source!r} is none: auto, pypi or git")
     wanted, began, failed = _wanted(name), time.monotonic(), dict[str, str]()
@@ -59,6 +62,37 @@ def prepare(name: str, *, source: str, again: bool) -> None:
     print(f"{len(here)} of {len(wanted)} prepared, in {time.monotonic() - began:.0f} s, below {Place(wanted[0]).root}")
     if failed and (len(wanted) == 1 or set(failed) - {"minitorch"}):
         raise UsageError(f"not prepared: {', '.join(failed)}")
+
+
+def _prepare_image(identity: str) -> None:
+    from leadhand.benchmarks.programbench.instances import instance
+    from leadhand.benchmarks.programbench.reference import prepare as prepare_image
+
+    made = prepare_image(instance(identity), lambda step: print(f"{identity}: {step}", flush=True))
+    print(f"{identity}: prepared; its reference (SHA-256 {made.sha256[:12]}...) is at {made.path}")
+
+
+def export(runs: list[str], *, to: str, where: str) -> None:
+    """One folder a task; two runs of one task cannot be in one submission."""
+    from leadhand.benchmarks.programbench.export import export as write
+    from leadhand.core.events import Collected
+    from leadhand.core.journal import read_journal
+    from leadhand.runs.paths import find_run, runs_root
+    from leadhand.runs.spec import read_run_file
+
+    seen: dict[str, str] = {}
+    for name in runs:
+        paths = find_run(name, Path(where) if where else runs_root())
+        run, entries = read_run_file(paths.run_json), read_journal(paths.journal)
+        task = run.lock.task.id
+        if task in seen:
+            raise UsageError(f"{seen[task]} and {paths.id} are both runs of {task}: export one of them")
+        packed = next((e.event.blob for e in reversed(entries) if isinstance(e.event, Collected)), "")
+        if not packed or not paths.blob(packed).exists():
+            raise UsageError(f"run {paths.id} has no submission: `leadhand resume {paths.id}` ends it")
+        seen[task] = paths.id
+        config = {"design": msgspec.to_builtins(run.lock.design), "run": paths.id, "sandbox": run.lock.sandbox}
+        print(write(entries, run.lock.prices, config, task, paths.blob(packed), Path(to)))
 
 
 def _wanted(name: str) -> tuple[Row, ...]:

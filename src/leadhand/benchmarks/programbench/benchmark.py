@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shlex
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +28,7 @@ LIMITS = Limits(command_s=180.0, run_s=21_600.0, cpus=20.0, memory_mb=61_440)
 TARGET = "/reference/executable"
 GRADING_S = 7200.0
 STOP_S = 90.0
+LABEL = "leadhand.run"
 CPUS = 10
 PROMPT = Path(__file__).with_name("prompt.txt")
 
@@ -120,14 +124,38 @@ def grade_of(answer: Answer) -> Grade:
     return Grade(reward=answer.score, passed=answer.passed, total=answer.total, detail=kept)
 
 
+def _docker() -> str:
+    return os.environ.get("PROGRAMBENCH_DOCKER_EXECUTABLE") or "docker"
+
+
+def _labelling(folder: Path, label: str) -> str:
+    """The docker command for the evaluator: the same, but its containers are known as ours, so that none is lost."""
+    path = folder / "docker"
+    docker = shlex.quote(_docker())
+    labelled = f'[ "$1" = run ] && {{ shift; set -- run --label {shlex.quote(label)} "$@"; }}'
+    path.write_text(f'#!/bin/sh\n{labelled}\nexec {docker} "$@"\n', encoding="utf-8")
+    path.chmod(0o700)
+    return str(path)
+
+
+def _remove_labelled(label: str) -> None:
+    """What an interrupted evaluator may have left: a container that started while it was told to end."""
+    listed = [_docker(), "ps", "-aq", "--filter", f"label={label}"]
+    found = subprocess.run(listed, capture_output=True, text=True, check=False).stdout.split()
+    if found:
+        subprocess.run([_docker(), "rm", "-f", *found], capture_output=True, check=False)
+
+
 async def run_job(job: Job, scratch: Path, timeout_s: float) -> Answer:
     """Run the evaluator as a process. Cancelled, it is given time to remove its containers."""
     file = scratch / "job.json"
     await anyio.to_thread.run_sync(file.write_bytes, msgspec.json.encode(job))
     command = [sys.executable, "-m", "leadhand.benchmarks.programbench.evaluate", str(file)]
+    label = f"{LABEL}={scratch.parent.name}.grading-{secrets.token_hex(4)}"
+    env = {**os.environ, "PROGRAMBENCH_DOCKER_EXECUTABLE": await anyio.to_thread.run_sync(_labelling, scratch, label)}
     out, err = scratch / "stdout", scratch / "stderr"
     with out.open("wb") as stdout, err.open("wb") as stderr:
-        async with await anyio.open_process(command, stdout=stdout, stderr=stderr) as process:
+        async with await anyio.open_process(command, stdout=stdout, stderr=stderr, env=env) as process:
             try:
                 with anyio.fail_after(timeout_s):
                     code = await process.wait()
@@ -138,6 +166,8 @@ async def run_job(job: Job, scratch: Path, timeout_s: float) -> Answer:
                     process.terminate()
                     with anyio.move_on_after(STOP_S, shield=True):
                         await process.wait()
+                    with anyio.CancelScope(shield=True):
+                        await anyio.to_thread.run_sync(_remove_labelled, label)
     lines = (await anyio.to_thread.run_sync(out.read_bytes)).strip().splitlines()
     try:
         return msgspec.json.decode(lines[-1] if lines else b"", type=Answer)
