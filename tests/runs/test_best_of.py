@@ -7,9 +7,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from run_equals import KEEP
-from run_folders import CarryOn, Make, cut_after, kinds
+from run_folders import TEAM, CarryOn, Make, cut_after, kinds
 
 from leadhand.analysis.summary import summarise
 from leadhand.core.attempts import Unlimited
@@ -340,8 +341,11 @@ async def test_peers_that_go_on_are_told_that_their_processes_are_gone(make: Mak
 
 def test_a_teams_identity_does_not_know_of_other_strategies(make: Make) -> None:
     """Settings that only peers and candidates have may change their defaults without changing any team."""
-    from leadhand.runs.spec import OF_OTHER_STRATEGIES
+    from leadhand.runs.spec import OF_OTHER_STRATEGIES, identity, read_run_file
 
+    lock = read_run_file(make(TEAM).run_json).lock
+    other = msgspec.structs.replace(lock.design, k=7, collect="last", selector="majority", selector_command="x")
+    assert identity(other, lock.task, lock.prompts, lock.sandbox, False, "", 1) == lock.digest
     assert set(OF_OTHER_STRATEGIES) <= set(Design.__struct_fields__)
     digests = [digest_of(make(d)) for d in (PEERS, best_of(), best_of(k=4), best_of(selector="majority"))]
     assert len(set(digests)) == len(digests)

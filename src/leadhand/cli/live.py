@@ -125,7 +125,8 @@ def line_of(entry: Entry) -> str:
     """What a plain log says of an entry; "" for those it passes over."""
     match entry.event:
         case SandboxStarted() as e:
-            return f"sandbox {e.info.kind} {'taken up again' if e.reattached else 'started'}"
+            whose = f" of {entry.agent}" if entry.agent else ""
+            return f"sandbox {e.info.kind}{whose} {'taken up again' if e.reattached else 'started'}"
         case DelegationStarted() as e:
             return f"{e.delegation} to {e.worker}: {text.safe(e.assignment, 90)}"
         case DelegationEnded() as e:

@@ -24,7 +24,7 @@ from leadhand.benchmarks.rehearsal.lead import (
     written,
 )
 from leadhand.benchmarks.rehearsal.seeing import block, outputs, tables, thinking
-from leadhand.core.values import Assistant, ToolResults
+from leadhand.core.values import Assistant, Body, ToolResults
 from leadhand.testing.scripted import Script, Seen, Step, bash, call, do, finish
 
 NOTE = re.compile(r'<leadhand-note id="n\d+" from="[^"]*">\n(.*?)\n</leadhand-note>', re.DOTALL)
@@ -42,7 +42,7 @@ def peer(seen: Seen) -> Step:
     if not mine and len(asked) < len(AREAS):
         slot = list(AREAS)[len(asked)]
         return do(call("claim", slot=slot), text=f"Does anyone look into {slot} yet?", delay_s=thinking(seen))
-    told = outputs(seen)
+    told = answers(seen)
     own: dict[str, dict[str, object]] = {}
     if mine:
         area = AREAS[mine]
@@ -63,7 +63,7 @@ def candidate(areas: int, *, mends: bool = True) -> Script:
     """A solo candidate that looks into so many of the areas only, and may leave its mistake as it is."""
 
     def step(seen: Seen) -> Step:
-        told = outputs(seen)
+        told = answers(seen)
         known: dict[str, dict[str, object]] = {}
         for area in islice(AREAS.values(), areas):
             if len(told) < len(area.probes):
@@ -104,6 +104,7 @@ STAGES: tuple[tuple[str, Stage], ...] = (
     ("Done.", _done),
 )
 UNMENDED = tuple(stage for stage in STAGES if stage[0] not in ("Mend.", "Verify again."))
+LOST = ("[interrupted", "[not carried out")
 GATHER = "Have the others found the rest?"
 
 
@@ -116,8 +117,19 @@ def build(seen: Seen, known: Tables, *, mends: bool = True) -> Step:
 
 
 def _stage(seen: Seen) -> int:
+    """How many stages are done; one whose commands were interrupted is done again."""
     titles = {title for title, _ in STAGES}
-    return sum(isinstance(b, Assistant) and b.text in titles for b in seen.bodies)
+    turns = zip(seen.bodies, seen.bodies[1:], strict=False)
+    return sum(isinstance(b, Assistant) and b.text in titles and not _interrupted(after) for b, after in turns)
+
+
+def answers(seen: Seen) -> list[str]:
+    """What the bash commands so far have printed; those that an interruption swallowed are asked again."""
+    return [text for text in outputs(seen) if not text.startswith(LOST)]
+
+
+def _interrupted(body: Body) -> bool:
+    return isinstance(body, ToolResults) and any(r.text.startswith(LOST) for r in body.results)
 
 
 def _has_called(seen: Seen, tool: str) -> bool:
