@@ -96,8 +96,6 @@ def _run(
     delivered = [d.delivered for d in delegations if d.delivered is not None]
     attempts = list(fold.attempts.values())
     theirs = [a for a in attempts if a.role == "worker"]
-    counts = status not in INVALID
-    head = fold.agents.get(lead)
     return RunRow(
         run=label.run,
         design=label.design,
@@ -107,7 +105,7 @@ def _run(
         digest=fold.digest,
         version=fold.version,
         status=status,
-        valid=counts,
+        valid=status not in INVALID,
         degraded=any(a.fault for a in agents),
         resumed=len(fold.sessions) > 1,
         reward=graded.grade.reward if graded and status != "infrastructure" else None,
@@ -155,15 +153,15 @@ def _run(
         worker_reference_runs=references(fold, hands),
         lead_reference_runs=references(fold, heads),
         lead_reference_after_reports=references(fold, heads, max(delivered)) if delivered else None,
-        lead_model_s=_seconds(head, "model"),
-        lead_tool_s=_seconds(head, "tool"),
-        lead_idle_s=_seconds(head, "idle"),
-        lead_limited_s=_seconds(head, "limited"),
-        worker_model_s=sum(_seconds(w, "model") for w in workers),
-        worker_tool_s=sum(_seconds(w, "tool") for w in workers),
-        worker_limited_s=sum(_seconds(w, "limited") for w in workers),
         critical_worker_s=fold.idle_worked,
+        **_times(fold.agents.get(lead), workers),
     )
+
+
+def _times(head: AgentTrack | None, workers: list[AgentTrack]) -> dict[str, Any]:
+    """The columns that say where the lead's and the workers' seconds went."""
+    times = {f"lead_{part}_s": _seconds(head, part) for part in ("model", "tool", "idle", "limited")}
+    return times | {f"worker_{p}_s": sum(_seconds(w, p) for w in workers) for p in ("model", "tool", "limited")}
 
 
 def _mean(values: list[int]) -> float | None:

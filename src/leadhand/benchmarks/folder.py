@@ -20,7 +20,7 @@ SHIPPED = Path(__file__).parent / "tasks"
 class FolderBenchmark:
     """A `Benchmark` of task folders."""
 
-    def __init__(self, tasks: Iterable[Task]) -> None:
+    def __init__(self, tasks: Iterable[Task] = ()) -> None:
         self._tasks = tuple(tasks)
 
     def tasks(self) -> Sequence[Task]:

@@ -25,6 +25,8 @@ OURS = {
 """Short names. `commit0` and `commit0-lite` are the same 16 tasks; only the tasks' mode tells `guarded` apart."""
 
 GRADERS = {
+    "folder": "leadhand.benchmarks.folder:FolderBenchmark",
+    "prompt": "leadhand.benchmarks.folder:FolderBenchmark",
     "commit0": "leadhand.benchmarks.commit0.benchmark:lite",
     "programbench": "leadhand.benchmarks.programbench.benchmark:benchmark",
 }
@@ -53,10 +55,6 @@ def benchmark_of(task: Task) -> Benchmark:
     """The benchmark that grades a task."""
     if task.benchmark in GRADERS:
         return _made(GRADERS[task.benchmark])
-    if task.benchmark in ("folder", "prompt"):
-        from leadhand.benchmarks.folder import FolderBenchmark
-
-        return FolderBenchmark([task])
     return load(task.benchmark)
 
 
