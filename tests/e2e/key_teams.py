@@ -27,7 +27,7 @@ def lead(seen: Seen, search: str) -> Step:
             return do(bash(search), call("delegate_agent", assignment="x"))
         case 1:
             return do(call("wait", mode="all"))
-    return refused(500)  # tried again, and the same again
+    return refused(500)
 
 
 def worker(seen: Seen, search: str) -> Step:

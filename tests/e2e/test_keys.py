@@ -15,7 +15,7 @@ from leadhand.core.journal import read_journal
 from leadhand.testing.provider import in_process
 
 SHAPES = (KEY.encode(), KEY[:14].encode(), KEY[-14:].encode())
-RUN = ("--lead", "openai-chat/m", "--price", "openai-chat/m=1,1", "--plain", "-s", "retries=1")
+RUN = ("--lead", "openai-chat/m", "--price", "openai-chat/m=1,1", "--plain", "-s", "retries=0")
 
 
 def leaks(*folders: Path) -> list[str]:
