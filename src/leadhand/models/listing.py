@@ -7,6 +7,7 @@ from datetime import datetime
 
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Price, Value
+from leadhand.models.cache_ttl import cache_ttls
 from leadhand.models.prices import context_size, find_price
 from leadhand.models.providers import PROVIDERS
 from leadhand.models.reasoning import reasoning_settings
@@ -32,13 +33,17 @@ SUGGESTED = (
 
 
 class ListedModel(Value, frozen=True, kw_only=True):
-    """`price` and `context` are None where unknown: such a model needs `--price`."""
+    """`price` and `context` are None where unknown: such a model needs `--price`.
+
+    `cache_ttl`: the lifetimes that its prompt cache can be asked for, the default first.
+    """
 
     name: str
     has_key: bool
     price: Price | None = None
     context: int | None = None
     reasoning: tuple[str, ...] = ()
+    cache_ttl: tuple[str, ...] = ()
 
 
 def list_models(
@@ -60,4 +65,5 @@ def _listed(name: str, env: Mapping[str, str], when: datetime, overrides: Mappin
         price=price,
         context=context_size(name),
         reasoning=reasoning_settings(name),
+        cache_ttl=cache_ttls(name),
     )
