@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -13,13 +14,14 @@ import msgspec
 import pytest
 from commit0_room import SMALL, locked, pack_tree, place, prepared_root
 
+from leadhand import sandboxes
 from leadhand.benchmarks.commit0.benchmark import Commit0, Mode
 from leadhand.benchmarks.commit0.prepare import prepare
 from leadhand.benchmarks.commit0.prepared import VENV, Place
 from leadhand.benchmarks.commit0.rows import row
 from leadhand.core.errors import GradingError, UsageError
-from leadhand.core.ports import StartSandbox
-from leadhand.core.values import Grade, SandboxSpec
+from leadhand.core.ports import Sandbox, StartSandbox
+from leadhand.core.values import Grade, Mount, SandboxSpec
 
 pytestmark = [pytest.mark.pypi, pytest.mark.timeout(300)]
 
@@ -244,3 +246,25 @@ def test_the_mode_is_part_of_the_graders_digest_and_not_of_the_tasks(root: Path)
     assert strict.digest == guarded.digest
     assert strict.grader_digest != guarded.grader_digest
     assert isinstance(Place(row("cachetools"), root).need().packages, tuple)
+
+
+@pytest.mark.engine
+@pytest.mark.anyio
+async def test_the_same_counts_in_docker(root: Path, tmp_path: Path) -> None:
+    """In the image that scripts/ci-engine.sh makes, which shows this host's /usr."""
+    try:
+        sandboxes.choose("docker")
+    except UsageError as failure:
+        if os.environ.get("CI"):
+            pytest.fail(f"no docker in CI: {failure}")
+        pytest.skip(str(failure))
+    image = os.environ.get("LEADHAND_TEST_IMAGE", "leadhand-test:1")
+
+    async def docker(spec: SandboxSpec) -> Sandbox:
+        usr = (Mount(source="/usr", target="/usr"), *spec.mounts)
+        return await sandboxes.start(msgspec.structs.replace(spec, image=image, mounts=usr), "docker")
+
+    scored = Scored(root, docker, tmp_path)
+    where, one = place(root, "cachetools"), row("cachetools")
+    assert (await scored("cachetools", where.stub)).passed == one.stub_passes
+    assert (await scored("cachetools", where.reference)).passed == one.reference_passes

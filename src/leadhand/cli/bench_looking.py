@@ -61,7 +61,7 @@ def prepare(name: str, *, source: str, again: bool) -> None:
     here = [r.name for r in wanted if Place(r).read() is not None]
     print(f"{len(here)} of {len(wanted)} prepared, in {time.monotonic() - began:.0f} s, below {Place(wanted[0]).root}")
     if failed and (len(wanted) == 1 or set(failed) - {"minitorch"}):
-        raise UsageError(f"not prepared: {', '.join(failed)}")
+        raise UsageError(f"not prepared: {'; '.join(f'{name} ({why})' for name, why in failed.items())}")
 
 
 def _prepare_image(identity: str) -> None:
