@@ -79,7 +79,7 @@ async def main(names: list[str], times: int) -> int:
     places = [p for p in map(Place, rows()) if p.read() is not None and (not names or p.row.name in names)]
     if not places:
         print("nothing is prepared: leadhand bench prepare commit0-lite")
-        return 2
+        return 0
     wrong, stubs, whole = 0, 0.0, {"ours": 0.0, "bare": 0.0}
     print(f"{'library':14}{'stub':>12}{'reference':>14}{'ours s':>9}{'bare s':>9}{'ratio':>7}")
     for place in places:
