@@ -205,7 +205,7 @@ async def in_turn(clients: dict[str, Any], url: str, turns: int, rounds: int) ->
     found: dict[str, list[float]] = {name: [] for name in clients}
     async with AsyncExitStack() as stack:
         calls = {name: await stack.enter_async_context(client(url, turns, 1)) for name, client in clients.items()}
-        for _ in range(4 * rounds):
+        for _ in range(rounds * max(4, 40 // turns)):
             for name, call in calls.items():
                 await call(0)
                 before = time.process_time()

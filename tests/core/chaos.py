@@ -25,10 +25,12 @@ BROKEN: tuple[type[BaseException], ...] = (ValueError, KeyError, OSError, Runtim
 
 
 class ChaosModel:
-    """Answers at random by seed. `asked` counts attempts by (agent, head); `heads` lists them in order."""
+    """Answers at random by seed. `asked` counts attempts by (agent, head). `room`: bytes of conversation that fit."""
 
-    def __init__(self, seed: int, *, faults: float = 0.1, hangs: bool = True, workers: int = 4) -> None:
-        self.seed, self.faults, self.hangs, self.workers = seed, faults, hangs, workers
+    def __init__(
+        self, seed: int, *, faults: float = 0.1, hangs: bool = True, workers: int = 4, room: float = float("inf")
+    ) -> None:
+        self.seed, self.faults, self.hangs, self.workers, self.room = seed, faults, hangs, workers, room
         self.asked: Counter[tuple[str, str]] = Counter()
         self.billed = 0
 
@@ -39,6 +41,8 @@ class ChaosModel:
         # Faults differ from attempt to attempt, replies only from turn to turn.
         luck = Random(f"{self.seed}-{request.agent}-{turn}-{self.asked[key]}")
         await anyio.sleep(luck.choice([0, 1, 5, luck.random() * 40]))
+        if request.conversation.size > self.room:
+            raise ModelError("context_length", "it does not fit")
         if luck.random() < self.faults:
             await self._fail(luck, request.agent)
         message = as_message(self._step(Random(f"{self.seed}-{request.agent}-{turn}"), request.agent, turn), turn)

@@ -60,9 +60,16 @@ backends = st.sampled_from(["asyncio", "asyncio", "asyncio", "trio"])
 
 
 def played(
-    backend: str, design: Design, seed: int, folder: Path, stop: float | None = None, *, restarted: bool = False
+    backend: str,
+    design: Design,
+    seed: int,
+    folder: Path,
+    stop: float | None = None,
+    *,
+    restarted: bool = False,
+    room: float = float("inf"),
 ) -> tuple[Played, ChaosModel, ChaosSandbox]:
-    model, sandbox = ChaosModel(seed, workers=design.cap), ChaosSandbox(seed)
+    model, sandbox = ChaosModel(seed, workers=design.cap, room=room), ChaosSandbox(seed)
 
     async def run() -> Played:
         return await play(
@@ -123,6 +130,26 @@ def test_a_run_killed_anywhere_goes_on_where_it_was(design: Design, seed: int, b
             settled, unknown = run.state.ledger.settled, run.state.ledger.unknown
             assert settled - 1e-9 <= sum(bill.values()) <= settled + unknown + 1e-9
         check(run.entries, design, PRICES)
+
+
+@settings(quick, max_examples=40)
+@given(designs, seeds, backends, st.lists(st.floats(0, 1), max_size=2))
+def test_a_narrow_window_and_kills(design: Design, seed: int, backend: str, cuts: list[float]) -> None:
+    """Every agent outgrows its window, again and again, in all the other trouble there is."""
+    wide = msgspec.structs.replace(design.limits, output_chars=5000, steps=30, delegation_s=300.0)
+    narrow = msgspec.structs.replace(design, compaction="elide", budget_usd=None, limits=wide)
+    room = 18_000.0
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Path(folder) / "journal.jsonl"
+        run, _, _ = played(backend, narrow, seed, Path(folder), room=room)
+        for number, cut in enumerate(cuts):
+            data = journal.read_bytes()
+            journal.write_bytes(data[: int(cut * len(data))])
+            before = read_journal(journal)
+            run, model, sandbox = played(backend, narrow, seed, Path(folder), restarted=number > 0, room=room)
+            nothing_again(before, model, sandbox)
+        same_state(run.state, state_of(run.entries, PRICES))
+        check(run.entries, narrow, PRICES)
 
 
 def billed(entries: list[Entry]) -> dict[int, float]:
