@@ -10,6 +10,8 @@ from leadhand.cli.options import Json, Runs
 
 if TYPE_CHECKING:
     from leadhand.advisor.values import Advice, Question
+    from leadhand.cli.request import Options
+    from leadhand.core.design import Design
     from leadhand.core.values import Price
 
 
@@ -64,6 +66,27 @@ def advise(
         from leadhand.advisor.words import text_of
 
         typer.echo(text_of(advice, written), nl=False)
+
+
+def advised_design(o: Options, default_usd: float) -> Design:
+    """The design that `leadhand run --auto` takes: what `advise` says for these limits and the models at hand."""
+    from leadhand.advisor.advise import design_of
+    from leadhand.advisor.values import Question
+    from leadhand.advisor.words import text_of
+    from leadhand.core.errors import UsageError
+
+    if o.design or o.solo or o.guidance or o.workers is not None or o.max_workers is not None:
+        raise UsageError("--auto chooses the design: leave --design, --solo, --guidance and the team's size out")
+    limited = o.max_usd not in ("", "none")
+    question = Question(
+        like=o.repo or o.what if o.repo or " " not in o.what.strip() else "",
+        models=tuple(dict.fromkeys(m for m in (o.lead, o.worker_model) if m)) or _models_with_key(),
+        max_usd=float(o.max_usd.removeprefix("$")) if limited else None,
+        max_minutes=o.max_minutes,
+    )
+    advice = _advice(question, [], "", False, _prices(list(o.price)))
+    typer.echo(text_of(advice, ""), err=True)
+    return design_of(advice, default_usd)
 
 
 def _advice(question: Question, past: list[str], runs: str, no_own: bool, prices: dict[str, Price]) -> Advice:

@@ -62,6 +62,7 @@ def run(
         list[str] | None, typer.Option(help="MODEL=IN,OUT[,READ[,WRITE]] in $ per million tokens. Repeatable.")
     ] = None,
     wording: Annotated[str, typer.Option(help="Folder with prompt texts of your own.")] = "",
+    auto: Annotated[bool, typer.Option("--auto", help="Let the advisor choose the design.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print prompts, tools, worst case; spend nothing.")
     ] = False,
@@ -93,6 +94,7 @@ def run(
         base_url=tuple(base_url or ()),
         price=tuple(price or ()),
         wording=wording,
+        auto=auto,
     )
     request = request_of(options)
     if dry_run:

@@ -42,6 +42,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     base_url: tuple[str, ...] = ()
     price: tuple[str, ...] = ()
     wording: str = ""
+    auto: bool = False
 
 
 def request_of(o: Options) -> Request:
@@ -65,7 +66,11 @@ def request_of(o: Options) -> Request:
 
 
 def design_of(o: Options) -> Design:
-    """The file's design (if one is given), then the options that were given, then `-s`; later ones win."""
+    """The advisor's design with --auto; else the file's, then the options given, then `-s`; later ones win."""
+    if o.auto:
+        from leadhand.cli.advise import advised_design
+
+        return advised_design(o, DEFAULT_USD)
     text = read_design_file(o.design) if o.design else ""
     if not o.lead and not o.design and not any(s.partition("=")[0].strip() == "lead" for s in o.settings):
         raise UsageError("no lead model: name one with --lead PROVIDER/MODEL, such as openai/gpt-5.6-sol")
