@@ -29,7 +29,7 @@ def test_the_advised_design_is_the_one_that_would_run() -> None:
     assert "no evidence" in done.stderr  # nothing was ever run on this task, and it says so
 
 
-@pytest.mark.parametrize("own", [["--solo"], ["--guidance", "P"], ["--workers", "3"], ["--design", "mine.toml"]])
+@pytest.mark.parametrize("own", [["--guidance", "P"], ["--workers", "3"], ["--design", "mine.toml"]])
 def test_a_design_of_ones_own_does_not_go_with_it(own: list[str]) -> None:
     done = CliRunner().invoke(app, ["run", "satchel", "--auto", *MODELS, *own, "--dry-run"])
     assert done.exit_code != 0
