@@ -189,7 +189,8 @@ async def run_tests(sandbox: Sandbox, one: Row, timeout_s: float) -> tuple[bytes
     report = f"{sandbox.info.scratch}/report.json"
     options = f"--json-report --json-report-file={report} --continue-on-collection-errors"
     output = shlex.quote(f"{sandbox.info.scratch}/test_output.txt")
-    command = f"export PATH={VENV}/bin:$PATH\n{one.test_cmd} {options} {one.test_dir} > {output} 2>&1"
+    # In UTC, as upstream's containers are: babel cannot pickle the zone of a host that it only knows as a file.
+    command = f"export TZ=UTC PATH={VENV}/bin:$PATH\n{one.test_cmd} {options} {one.test_dir} > {output} 2>&1"
     result = await sandbox.exec(command, agent=AGENT, timeout_s=timeout_s)
     await sandbox.kill(AGENT)
     try:
