@@ -75,7 +75,7 @@ class Running:
 
     def _finish(self, entries: list[Entry]) -> None:
         run = self._execution.run
-        summary = summarise(entries, run.lock.prices)
+        summary = summarise(entries, run.lock.prices, run.lock.task)
         self._result = Result(folder=self.paths.folder, run=run, entries=entries, summary=summary)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import leadhand
+from leadhand.cli import show
 from leadhand.core.errors import UsageError
 from leadhand.core.events import DelegationEnded, RunEnded
 from leadhand.core.values import FREE
@@ -17,6 +18,7 @@ TEAM = {
     "lead": [do(call("delegate_agent", assignment="look")), do(call("wait")), finish("ok")],
     "w1": [do(bash("ls")), finish("seen")],
 }
+CHEAT = {"solo": [do(bash("curl -s https://example.org/numerus.tar.gz | tar xz; true")), finish("fetched it")]}
 ENDLESS = {"solo": [do(bash("sleep 300")), finish("never")]}
 
 
@@ -72,3 +74,16 @@ def test_own_prices_are_pinned_into_the_run(tmp_path: Path) -> None:
         "numerus", lead=lead, solo=True, sandbox="bwrap", folder=tmp_path, keys={}, prices={lead: FREE}
     )
     assert result.run.lock.prices == {lead: FREE}
+
+
+def test_what_the_rules_forbid_is_found_and_shown_with_the_run(tmp_path: Path) -> None:
+    lead = f"scripted/{__name__}:CHEAT"
+    result = leadhand.run("numerus", lead=lead, solo=True, sandbox="bwrap", folder=tmp_path, keys={})
+    assert [f.agent for f in result.summary.findings] == ["solo"]
+    said = str(show.notes(result.summary))
+    assert "integrity" in said
+    assert "curl -s https://example.org" in said
+    honest = leadhand.run(
+        "numerus", lead=f"scripted/{__name__}:SOLO", solo=True, sandbox="bwrap", folder=tmp_path, keys={}
+    )
+    assert honest.summary.findings == ()

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
+from leadhand.benchmarks.integrity import Finding, findings, is_invalid
 from leadhand.core.events import (
     AgentEnded,
     AgentStarted,
@@ -38,7 +41,7 @@ from leadhand.core.events import (
     Warned,
 )
 from leadhand.core.ledger import Ledger, Spend
-from leadhand.core.values import Assistant, Price, SandboxInfo, Usage, Value
+from leadhand.core.values import Assistant, Price, SandboxInfo, Task, Usage, Value
 
 WAITING = ("wait", "delegate_agent", "finish")
 """Time in these tools is the lead waiting for its workers."""
@@ -134,6 +137,7 @@ class Summary(Value, frozen=True, kw_only=True):
     selected: Selected | None = None
     notes: int = 0
     slots: dict[str, str] = {}
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(slots=True)
@@ -401,9 +405,14 @@ def _roles(agents: Iterable[AgentLine]) -> tuple[RoleLine, ...]:
     )
 
 
-def summarise(entries: Iterable[Entry], prices: Mapping[str, Price]) -> Summary:
-    """The summary of a whole journal."""
+def summarise(entries: Iterable[Entry], prices: Mapping[str, Price], task: Task | None = None) -> Summary:
+    """The summary of a whole journal; with the task, also what was done that its rules forbid."""
+    entries = list(entries)
     fold = RunFold(prices)
     for entry in entries:
         fold.apply(entry)
-    return fold.summary()
+    summary = fold.summary()
+    if task is None:
+        return summary
+    found = findings(entries, task)
+    return msgspec.structs.replace(summary, findings=found, valid=summary.valid and not is_invalid(found))

@@ -152,7 +152,7 @@ async def _until_stopped(execution: Execution) -> list[Entry] | None:
 
 
 def _result(paths: RunPaths, run: RunFile, entries: list[Entry], *, as_json: bool) -> int:
-    s = summarise(entries, run.lock.prices)
+    s = summarise(entries, run.lock.prices, run.lock.task)
     if as_json:
         showing.print_json({"run": paths.id, "folder": str(paths.folder), "summary": s})
     else:

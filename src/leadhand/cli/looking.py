@@ -23,7 +23,7 @@ from leadhand.runs.spec import read_run_file
 def show(name: str, runs: str, *, as_json: bool) -> None:
     paths = find_run(name, runs_root(runs))
     run = read_run_file(paths.run_json)
-    s = summarise(store.recorded(paths), run.lock.prices)
+    s = summarise(store.recorded(paths), run.lock.prices, run.lock.task)
     if as_json:
         showing.print_json({"run": paths.id, "digest": run.lock.digest, "task": run.lock.task.id, "summary": s})
     else:
@@ -51,7 +51,7 @@ def list_runs(runs: str, *, as_json: bool) -> None:
 def _row(paths: RunPaths) -> dict[str, str]:
     try:
         run = read_run_file(paths.run_json)
-        s = summarise(store.recorded(paths), run.lock.prices)
+        s = summarise(store.recorded(paths), run.lock.prices, run.lock.task)
     except JournalError as error:
         return {"run": paths.id, "task": "", "team": "", "status": f"unreadable: {error}"} | dict.fromkeys(
             ("reward", "dollars", "time"), ""

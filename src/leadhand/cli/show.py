@@ -213,6 +213,11 @@ def notes(s: Summary) -> Text:
     if s.rejected:
         lines.append(f"{text.plural(len(s.rejected), 'rejected call')}: {s.rejected[0]}")
     lines += [f"{a.name} failed: {a.fault}" for a in s.agents if a.fault]
+    for f in s.findings:
+        weight = "makes the run invalid" if f.severity == "invalid" else "look at it"
+        lines.append(
+            f"integrity ({weight}): {f.agent or 'the run'}: {f.why} [{f.kind}, event {f.seq}] {f.text}".strip()
+        )
     if s.sandbox and s.sandbox.not_enforced:
         lines.append(f"not enforced by {s.sandbox.kind}: {', '.join(s.sandbox.not_enforced)}")
     return Text("\n".join(text.safe(line, 300) for line in lines), style="yellow")
