@@ -19,10 +19,10 @@ from leadhand import sandboxes
 from leadhand.core.errors import SandboxLost, UsageError
 from leadhand.core.ports import Sandbox
 from leadhand.core.values import Limits, Mount, SandboxInfo, SandboxSpec
-from leadhand.sandboxes import cgroups, engine, leftovers
+from leadhand.sandboxes import cgroups, docker, engine, leftovers
 from leadhand.testing.sandbox_contract import alive, sh
 
-from .conftest import Start, make_spec
+from .conftest import Start, make_spec, require
 
 MARK = str(random.SystemRandom().randrange(10**6, 10**7))
 """In the arguments of the processes that are looked for: others may run these tests at the same time."""
@@ -317,3 +317,15 @@ def test_problems_are_told_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> Non
     assert found.keys() == {"docker", "bwrap", "cgroups"}
     assert found["docker"][0] == "not usable"
     assert "start Docker" in found["docker"][1]
+
+
+@pytest.mark.engine
+def test_a_sandbox_is_chosen_that_needs_no_download(monkeypatch: pytest.MonkeyPatch) -> None:
+    require("docker")
+    monkeypatch.setattr(docker, "IMAGE", "leadhand.invalid/nothing-of-the-kind:1")
+    kind, why = sandboxes.choose("auto")
+    assert kind == "bwrap"
+    assert "has no image leadhand.invalid/nothing-of-the-kind:1" in why
+    monkeypatch.setattr(docker, "IMAGE", os.environ["LEADHAND_TEST_IMAGE"])
+    assert sandboxes.choose("auto")[0] == "docker"
+    assert sandboxes.choose("auto", image="somebody/task:1")[0] == "docker"  # it cannot do without

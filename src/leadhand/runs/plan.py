@@ -39,7 +39,7 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
         models.check_reasoning(name, reasoning, design.max_output_tokens)
         models.check_cache_ttl(name, cache_ttl)
     prices = {name: models.find_price(name, now, request.prices) for name in design.models}
-    kind, reason = chosen or sandboxes.choose(request.sandbox)
+    kind, reason = chosen or sandboxes.choose(request.sandbox, task.image)
     if task.isolated and kind == "local":
         raise UsageError(f"task {task.id} needs a closed sandbox: --sandbox bwrap or docker, not local")
     if design.strategy == "best-of-k" and design.selector == "oracle" and task.grader is None:

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 KINDS = ("docker", "bwrap", "local")
 
 
-def choose(kind: str = "auto") -> tuple[str, str]:
-    """The kind of sandbox to use here and why, in words. Raises `UsageError` with the remedy. Blocks (a second)."""
+def choose(kind: str = "auto", image: str = "") -> tuple[str, str]:
+    """The kind of sandbox to use here and why, in words. Raises `UsageError` with the remedy. Blocks (a second).
+
+    `auto`: docker where an engine answers and has the image (the task's `image`, else docker's default one) or the
+    task cannot do without it; else bwrap; docker that must first pull its image comes last.
+    """
     if kind == "local":
         return kind, "asked for; no isolation"
     if kind == "bwrap":
@@ -32,19 +36,25 @@ def choose(kind: str = "auto") -> tuple[str, str]:
         return kind, f"asked for; {engine.check()}"
     if kind != "auto":
         raise UsageError(f"no sandbox {kind!r}; there are: auto, {', '.join(KINDS)}")
-    return _best()
+    return _best(image)
 
 
-def _best() -> tuple[str, str]:
-    from leadhand.sandboxes import bwrap, engine
+def _best(image: str) -> tuple[str, str]:
+    from leadhand.sandboxes import bwrap, docker, engine
 
     try:
-        return "docker", engine.check()
+        answers = engine.check()
     except UsageError as failure:
-        without = str(failure)
+        without, answers = str(failure), ""
+    else:
+        if image or docker.has_image(docker.IMAGE):
+            return "docker", answers
+        without = f"{answers}, but it has no image {docker.IMAGE}"
     try:
-        return "bwrap", f"no Docker Engine answers, {bwrap.check()} works"
+        return "bwrap", f"{without if answers else 'no Docker Engine answers'}; {bwrap.check()} works"
     except UsageError as failure:
+        if answers:
+            return "docker", f"{answers}; {docker.IMAGE} is pulled first"
         raise UsageError(f"no sandbox here. docker: {without}. bwrap: {failure}") from None
 
 
@@ -56,7 +66,7 @@ async def start(spec: SandboxSpec, kind: str = "auto") -> Sandbox:
     from leadhand.sandboxes.team import TeamSandbox
 
     if kind == "auto":
-        kind, _ = await to_thread.run_sync(choose, kind)
+        kind, _ = await to_thread.run_sync(choose, kind, spec.image)
     backend = await _start(spec, kind)
     return TeamSandbox(backend, owners.Hold(spec.run_id))
 

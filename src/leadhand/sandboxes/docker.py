@@ -231,13 +231,24 @@ def _not_enforced(host: dict[str, Any]) -> tuple[str, ...]:
     return tuple(name for key, name in known.items() if host.get(key) is False)
 
 
-def _have_image(found: Engine, image: str) -> None:
+def has_image(image: str) -> bool:
+    """Whether the engine has the image already. Raises `UsageError` where no engine answers."""
+    return _is_here(engine.find(), image)
+
+
+def _is_here(found: Engine, image: str) -> bool:
     try:
         found.get(engine.path_of("images", image, "json"))
-        return
     except EngineError as failure:
         if failure.status != 404:
             raise
+        return False
+    return True
+
+
+def _have_image(found: Engine, image: str) -> None:
+    if _is_here(found, image):
+        return
     tag = {} if ":" in image.rpartition("/")[2] or "@" in image else {"tag": "latest"}
     said = found.call("POST", "/images/create", query={"fromImage": image, **tag}, timeout=3600)
     for line in said.splitlines():

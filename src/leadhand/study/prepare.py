@@ -48,7 +48,8 @@ class Prepared:
         self.budget_usd = budget_of(self.file, given)
         self._urls = {**self.file.base_urls, **given.base_urls}
         self._prices = _prices(self.file)
-        self.sandbox = sandboxes.choose(given.sandbox or self.file.sandbox)
+        image = next((t.image for t in self.tasks.values() if t.image), "")
+        self.sandbox = sandboxes.choose(given.sandbox or self.file.sandbox, image)
         self._check_budgets()
 
     def request(self, design: str, task: str, repeat: int) -> Request:
