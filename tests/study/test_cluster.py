@@ -50,8 +50,7 @@ async def test_a_node_is_killed_midway_and_nothing_is_lost(
     assert session.board.retried >= 1
     archived = {name: o for name, o in outcomes(paths).items() if ".attempt-" in name}
     assert archived
-    # A run that was lost with its node has an unfinished journal; one that felt the loss says infrastructure.
-    assert {o.status for o in archived.values()} <= {"infrastructure", "unfinished"}
+    # Lost with its node at any moment, even between its end and its grade; what came home graded would be a result.
     assert all(o.reward is None for o in archived.values())
     # The same results as on one machine.
     local = StudyPaths(tmp_path / "local")
