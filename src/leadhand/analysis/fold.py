@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from leadhand.analysis.detector import Seen, look
+from leadhand.analysis.phases import PhaseClock
 from leadhand.core.events import (
     AgentEnded,
     AgentStarted,
@@ -33,9 +34,6 @@ from leadhand.core.events import (
 )
 from leadhand.core.values import Assistant, Price, Usage
 
-WAITING = frozenset({"wait", "delegate_agent", "finish"})
-"""Tools in which an agent waits for others."""
-
 
 class _Command(msgspec.Struct):
     command: str = ""
@@ -45,7 +43,7 @@ _arguments = msgspec.json.Decoder(_Command)
 
 
 @dataclass(slots=True)
-class AgentTrack:
+class AgentTrack(PhaseClock):
     """What is collected of one agent. `seconds` books every second once, by what it was doing."""
 
     name: str
@@ -62,21 +60,8 @@ class AgentTrack:
     last_prompt: int = 0
     calls: dict[str, int] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    phase: str = "other"
-    since: float = 0.0
-    open_tools: dict[str, str] = field(default_factory=dict)
     commands: dict[str, str] = field(default_factory=dict)
     delegation: str = ""
-
-    def turn(self, phase: str, now: float) -> None:
-        self.seconds[self.phase] = self.seconds.get(self.phase, 0.0) + now - self.since
-        self.phase, self.since = phase, now
-
-    def tooling(self) -> str:
-        if not self.open_tools:
-            return "other"
-        return "idle" if WAITING.issuperset(self.open_tools.values()) else "tool"
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from leadhand.analysis.phases import PhaseClock
 from leadhand.benchmarks.integrity import Finding, findings, is_invalid
 from leadhand.core.events import (
     AgentEnded,
@@ -42,9 +43,6 @@ from leadhand.core.events import (
 )
 from leadhand.core.ledger import Ledger, Spend
 from leadhand.core.values import Assistant, Price, SandboxInfo, Task, Usage, Value
-
-WAITING = ("wait", "delegate_agent", "finish")
-"""Time in these tools is the lead waiting for its workers."""
 
 OUT = "out"  # between two delegations of a worker: nobody's time
 
@@ -141,7 +139,7 @@ class Summary(Value, frozen=True, kw_only=True):
 
 
 @dataclass(slots=True)
-class _Agent:
+class _Agent(PhaseClock):
     name: str
     role: str
     model: str
@@ -149,26 +147,11 @@ class _Agent:
     served: dict[str, None] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
     commands: dict[str, str] = field(default_factory=dict)
-    open_tools: dict[str, str] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    phase: str = "other"
-    since: float = 0.0
     rejected: int = 0
     status: str = ""
     fault: str = ""
     doing: str = "starting"
     last_command: str = ""
-
-    def turn(self, phase: str, now: float) -> None:
-        """Book the time since the last change, and begin another phase."""
-        self.seconds[self.phase] = self.seconds.get(self.phase, 0.0) + now - self.since
-        self.phase, self.since = phase, now
-
-    def tooling(self) -> str:
-        """The phase that its open tools make: a command counts before waiting."""
-        if not self.open_tools:
-            return "other"
-        return "idle" if all(t in WAITING for t in self.open_tools.values()) else "tool"
 
 
 class RunFold:

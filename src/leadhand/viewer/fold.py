@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from leadhand.analysis.summary import WAITING, RunFold
+from leadhand.analysis.phases import WAITING
+from leadhand.analysis.summary import RunFold
 from leadhand.core.events import (
     AgentEnded,
     AgentStarted,
@@ -77,7 +78,7 @@ class ViewFold:
     def __init__(self, prices: Mapping[str, Price], *, blocking: bool = False) -> None:
         self.columns = Columns()
         # Only under this schedule does the lead wait in the call that delegates.
-        self._waiting = WAITING if blocking else tuple(t for t in WAITING if t != "delegate_agent")
+        self._waiting = WAITING if blocking else WAITING - {"delegate_agent"}
         self.run = RunFold(prices)
         self._prices = prices
         self._agents: dict[str, _Agent] = {}
