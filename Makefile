@@ -5,7 +5,7 @@ BIN := .venv/bin
 RUN := .venv/.run
 DEV := .venv/.dev
 COMPILE := .tools/uv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate $(ARGS)
-BENCH ?= $(sort $(wildcard benchmarks/*.py))
+BENCH ?= loop wall_clock
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-local check format bench lock clean
@@ -34,8 +34,9 @@ format: $(DEV) ## rewrite the files as `make check` wants them
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(DEV) ## our costs beside a bare loop's, on this machine; BENCH=benchmarks/models.py for one, ARGS for its words
-	@for script in $(BENCH); do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
+bench: $(DEV) ## our costs beside a bare loop's, on this machine; BENCH=models for another (`make bench BENCH=` lists them), ARGS for its words
+	@if [ -z "$(BENCH)" ]; then $(BIN)/python -m benchmarks; fi
+	@for name in $(BENCH); do echo "== $$name"; $(BIN)/python -m benchmarks.$$name $(ARGS) || exit 1; done
 
 lock: $(DEV) ## resolve the dependencies of pyproject.toml anew; ARGS=--upgrade for newer versions
 	$(COMPILE) --extra bwrap --group build pyproject.toml --output-file requirements.lock

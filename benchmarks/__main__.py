@@ -1,10 +1,10 @@
-"""`make bench`: what a step costs beside a bare loop, and wall-clock beside the longest path. Five minutes."""
+"""`python -m benchmarks`: which there are. `make bench BENCH=NAME ARGS="..."` runs one."""
 
 from __future__ import annotations
 
-import sys
+import ast
+from pathlib import Path
 
-from benchmarks import loop, wall_clock
-
-loop.main(sys.argv[1:])
-wall_clock.main([])
+for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
+    told = ast.get_docstring(ast.parse(path.read_text())) or ""
+    print(f"{path.stem:12}{' '.join(told.split(chr(10) * 2)[0].split())}")

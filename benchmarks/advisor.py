@@ -3,7 +3,7 @@
 The leaderboard is read from ../shared/data/programbench beside the repository, or from --data FILE; without it that
 part is left out. The figure goes to docs/advisor-regret.png.
 
-    python benchmarks/advisor.py [--data leaderboard.csv] [--splits 40] [--repeats 6] [--usd 40] [--out FILE.png]
+    python -m benchmarks.advisor [--data leaderboard.csv] [--splits 40] [--repeats 6] [--usd 40] [--out FILE.png]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Commit0-Lite graded: the counts of untouched stubs and references, and what grading costs beside bare pytest.
 
-    python benchmarks/grading.py [NAME ...] [--times N]     every library that is prepared, or these; N = 3
+    python -m benchmarks.grading [NAME ...] [--times N]     every library that is prepared, or these; N = 3
 
 Bare pytest: the same command in a sandbox that is there already. Ours: the whole of `Benchmark.grade`, from the
 archive to the grade. Both run in turn, N times; medians. Ends with 1 where a count is not the measured one (portalocker

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.step_server import step_server
+from benchmarks.servers.steps import step_server
 
 PARTIES = ("bare", "local", "bwrap")
 Rows = dict[str, list[dict[str, Any]]]
@@ -42,10 +42,10 @@ def rounds(url: str, parties: Sequence[str], count: int, mini: str, **options: i
     for _ in range(count):
         for party in parties:
             rows.setdefault(party, []).append(
-                measured([sys.executable, "-m", "benchmarks.loop_parties", party, url, *flags])
+                measured([sys.executable, "-m", "benchmarks.parties.loop", party, url, *flags])
             )
         if mini:
-            script = str(Path(__file__).with_name("mini_party.py"))
+            script = str(Path(__file__).parent / "parties" / "mini.py")
             rows.setdefault("mini-swe-agent", []).append(measured([mini, script, url, *flags]))
     return rows
 

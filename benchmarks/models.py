@@ -1,9 +1,9 @@
 """What a model call costs us in CPU: beside raw clients and the official SDKs, in one run, turn about, medians.
 
-The server is a process of its own on another core (`benchmarks/transport.py`). Histories are of tool calls with 2 kB
-results; "60 turns" is about 180 kB. `--no-sdks` leaves out the SDKs (dependency group `oracle`).
+The server (`servers/fixed.py`) is a process of its own on another core. Histories are of tool calls with 2 kB results;
+"60 turns" is about 180 kB. `--no-sdks` leaves out the SDKs (dependency group `oracle`).
 
-    python benchmarks/models.py [--turns 1 60 200] [--concurrency 1 16 256 2000] [--rounds 3]
+    python -m benchmarks.models [--turns 1 60 200] [--concurrency 1 16 256 2000] [--rounds 3]
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import anyio
-import transport
 
+from benchmarks.servers.fixed import fixed_server
+from benchmarks.servers.http import pin
+from benchmarks.transport import with_aiohttp, with_httpx2_each
 from leadhand.core.chain import Conversation, Root
 from leadhand.core.ports import Request
 from leadhand.core.values import Assistant, ToolCall, ToolResult, ToolResults, ToolSpec, User
@@ -100,7 +102,7 @@ async def leadhand_fresh(url: str, turns: int, agents: int) -> AsyncIterator[Cal
 @asynccontextmanager
 async def raw_aiohttp(url: str, turns: int, agents: int) -> AsyncIterator[Call]:
     messages = history(turns)
-    async with transport.with_aiohttp(url + "/chat/completions", agents) as post:
+    async with with_aiohttp(url + "/chat/completions", agents) as post:
 
         async def call(agent: int) -> object:
             return json.loads(await post(json.dumps({"model": "m", "messages": messages}).encode(), agent))
@@ -111,7 +113,7 @@ async def raw_aiohttp(url: str, turns: int, agents: int) -> AsyncIterator[Call]:
 @asynccontextmanager
 async def raw_httpx2(url: str, turns: int, agents: int) -> AsyncIterator[Call]:
     messages = history(turns)
-    async with transport.with_httpx2_each(url + "/chat/completions", agents) as post:
+    async with with_httpx2_each(url + "/chat/completions", agents) as post:
 
         async def call(agent: int) -> object:
             return json.loads(await post(json.dumps({"model": "m", "messages": messages}).encode(), agent))
@@ -262,14 +264,13 @@ def main() -> None:
     parser.add_argument("--no-sdks", action="store_true")
     given = parser.parse_args()
     clients = {**OURS, **RAW, **({} if given.no_sdks else SDKS)}
-    with transport.server_process(0.0) as port:
-        transport.pin(0, 0)
-        url = f"http://127.0.0.1:{port}/v1"
-        by_turns = one_agent(clients, url, given.turns, given.rounds)
+    with fixed_server(0.0) as url:
+        pin(0, 0)
+        by_turns = one_agent(clients, f"{url}/v1", given.turns, given.rounds)
     at_once = {**OURS, **RAW}
-    with transport.server_process(0.05) as port:
+    with fixed_server(0.05) as url:
         columns = [(20, n, max(64, 2 * n)) for n in given.concurrency]
-        by_agents = table("20 turns each, 50 ms latency", at_once, f"http://127.0.0.1:{port}/v1", columns, given.rounds)
+        by_agents = table("20 turns each, 50 ms latency", at_once, f"{url}/v1", columns, given.rounds)
     imports()
     verdict(by_turns, by_agents, given.concurrency)
 

@@ -1,6 +1,6 @@
 """Commands per second and CPU per command of every sandbox, beside `docker exec` and a bare fork + exec.
 
-    python benchmarks/sandboxes.py [--quick]
+    python -m benchmarks.sandboxes [--quick]
 
 Rows are interleaved round by round; medians of the rounds. CPU is everything's: this process, the engine, the
 container (user + system time of the process trees, reaped children included). Needs an engine for the docker rows.

@@ -31,7 +31,7 @@ import aiohttp
 import anyio
 import anyio.to_thread
 
-from benchmarks.replay_server import gaps, replay_server
+from benchmarks.servers.replay import gaps, replay_server
 from leadhand.core.ports import Model, Sandbox
 from leadhand.core.values import SandboxSpec
 from leadhand.runs.execution import Ports

@@ -3,89 +3,25 @@
 The server runs in a process of its own on another core and answers every POST after `--latency` seconds. What is
 measured is the client process alone: CPU time per call, and how much later than the latency an answer arrives.
 
-    python benchmarks/transport.py [--concurrency 1 16 256 2000] [--latency 0.1] [--rounds 3]
+    python -m benchmarks.transport [--concurrency 1 16 256 2000] [--latency 0.1] [--rounds 3]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 
 import anyio
 
+from benchmarks.servers.fixed import ANSWER, fixed_server
+from benchmarks.servers.http import pin
+
 POST = Callable[[bytes, int], Awaitable[bytes]]
 REQUEST = b'{"model":"m","messages":[' + b'{"role":"user","content":"' + b"x" * 8000 + b'"}]}'
-ANSWER = (
-    b'{"id":"c1","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":'
-    b'{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"bash",'
-    b'"arguments":"{\\"command\\": \\"echo hi\\"}"}}]}}],"usage":{"prompt_tokens":2000,"completion_tokens":20}}'
-)
-
-
-class Server(asyncio.Protocol):
-    """The least HTTP/1.1 server there is: counts bodies, answers each with `ANSWER` after a latency."""
-
-    latency = 0.0
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self.buffer = bytearray()
-
-    def data_received(self, data: bytes) -> None:
-        self.buffer += data
-        while (end := self.buffer.find(b"\r\n\r\n")) >= 0:
-            head = bytes(self.buffer[:end]).lower()
-            at = head.find(b"content-length:")
-            length = int(head[at + 15 : head.find(b"\r\n", at) if b"\r\n" in head[at:] else None]) if at >= 0 else 0
-            if len(self.buffer) < end + 4 + length:
-                return
-            del self.buffer[: end + 4 + length]
-            if self.latency:
-                asyncio.get_running_loop().call_later(self.latency, self.answer)
-            else:
-                self.answer()
-
-    def answer(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.write(
-                b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s"
-                % (len(ANSWER), ANSWER)
-            )
-
-
-async def serve(latency: float) -> None:
-    Server.latency = latency
-    server = await asyncio.get_running_loop().create_server(Server, "127.0.0.1", 0, backlog=4096)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
-
-
-@contextmanager
-def server_process(latency: float):  # type: ignore[no-untyped-def]
-    with subprocess.Popen(
-        [sys.executable, __file__, "--serve", "--latency", str(latency)], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        pin(process.pid, -1)
-        try:
-            yield int(process.stdout.readline())
-        finally:
-            process.terminate()
-
-
-def pin(pid: int, core: int) -> None:
-    """Client on the first core, server on the last, so that one does not take the other's time."""
-    cores = sorted(os.sched_getaffinity(0))
-    if len(cores) > 1:
-        os.sched_setaffinity(pid, {cores[core]})
 
 
 # --- the clients ----------------------------------------------------------------------------------------------
@@ -196,18 +132,14 @@ async def together(agent: Callable[[POST, int, int], Awaitable[None]], post: POS
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--latency", type=float, default=0.1)
     parser.add_argument("--concurrency", type=int, nargs="+", default=[1, 16, 256, 2000])
     parser.add_argument("--clients", nargs="+", default=list(CLIENTS))
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    if given.serve:
-        asyncio.run(serve(given.latency))
-        return
-    with server_process(given.latency) as port:
+    with fixed_server(given.latency) as server:
         pin(0, 0)
-        url = f"http://127.0.0.1:{port}/v1/chat/completions"
+        url = f"{server}/v1/chat/completions"
         print(f"{'client':22}{'concurrent':>11}{'CPU ms/call':>13}{'added ms':>10}{'p95':>9}")
         for concurrent in given.concurrency:
             calls = 30 if concurrent == 1 else max(400, concurrent * 2)

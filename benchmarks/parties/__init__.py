@@ -1,0 +1,1 @@
+"""What the loop benchmark measures, each in a process of its own."""
