@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from leadhand import models
 from leadhand.analysis.summary import Summary, summarise
 from leadhand.cli import live, text
 from leadhand.cli import show as showing
+from leadhand.cli.stopping import INTERRUPTED, until_stopped
 from leadhand.core.errors import JournalError, LeadhandError
 from leadhand.core.events import Entry, RunEnded
 from leadhand.runs import store
@@ -24,8 +24,6 @@ from leadhand.runs.paths import RunPaths, find_run, runs_root
 from leadhand.runs.plan import plan, preview
 from leadhand.runs.preflight import check_servers
 from leadhand.runs.spec import Request, RunFile, read_run_file
-
-INTERRUPTED = 130
 
 
 def start(request: Request, runs: str, *, plain: bool, as_json: bool) -> int:
@@ -112,43 +110,20 @@ def _carry_on(paths: RunPaths, keys: Mapping[str, str], *, plain: bool, as_json:
     run = read_run_file(paths.run_json)
     display = live.display(paths.id, run, plain=plain)
     execution = Execution(paths, keys, observers=(display.see,), limiter=models.SharedLimiter())
+
+    def wrap_up() -> None:
+        Console(stderr=True).print("wrapping up; once more to stop at once", style="yellow")
+        execution.stop()
+
     try:
         with display:
-            entries = anyio.run(_until_stopped, execution)
+            entries = anyio.run(until_stopped, execution.finish, wrap_up)
     except LeadhandError as error:
         raise type(error)(f"{error} (run {paths.id}; `leadhand resume {paths.id}` carries it on)") from error
     if entries is None:
         print(f"stopped; `leadhand resume {paths.id}` carries it on", file=sys.stderr)
         return INTERRUPTED
     return _result(paths, run, entries, as_json=as_json)
-
-
-async def _until_stopped(execution: Execution) -> list[Entry] | None:
-    """Run to the end. The first Ctrl-C (or SIGTERM) wraps up and grades what there is, the second stops at once."""
-    entries: list[Entry] | None = None
-    failure: LeadhandError | None = None
-
-    async def watch() -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            heard = 0
-            async for _ in signals:
-                heard += 1
-                if heard > 1:
-                    group.cancel_scope.cancel()
-                    return
-                Console(stderr=True).print("wrapping up; once more to stop at once", style="yellow")
-                execution.stop()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(watch)
-        try:
-            entries = await execution.finish()
-        except LeadhandError as error:  # kept out of the group, which would wrap it
-            failure = error
-        group.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-    return entries
 
 
 def _result(paths: RunPaths, run: RunFile, entries: list[Entry], *, as_json: bool) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from rich.console import Console
 
 from leadhand import models
 from leadhand.cli import study_live, study_looking
+from leadhand.cli.stopping import INTERRUPTED, until_stopped
 from leadhand.core.errors import UsageError
 from leadhand.study import results
 from leadhand.study.drive import End
@@ -23,7 +23,6 @@ from leadhand.study.local import LocalEngine
 from leadhand.study.prepare import Given, Prepared
 from leadhand.study.session import Session, default_folder, only_driver
 
-INTERRUPTED = 130
 ENGINES = ("local", "ray")
 
 
@@ -59,7 +58,7 @@ def run(o: Options, *, plain: bool, as_json: bool) -> int:
         slots = o.concurrency or prepared.file.concurrency
         engine = _engine(o, keys, slots, paths.folder)
         try:
-            end = anyio.run(_until_stopped, session, engine, out, plain)
+            end = anyio.run(_shown, session, engine, out, plain)
         except BaseExceptionGroup as raised:
             raise _first(raised) from raised
     return _result(session, end, as_json=as_json)
@@ -96,28 +95,18 @@ def _first(raised: BaseExceptionGroup[BaseException]) -> BaseException:
     return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
-async def _until_stopped(session: Session, engine: Engine, out: Console, plain: bool) -> End | None:
-    end: End | None = None
-
-    async def watch() -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            heard = 0
-            async for _ in signals:
-                heard += 1
-                if heard > 1:
-                    group.cancel_scope.cancel()
-                    return
-                session.board.note = "no further run starts; the running ones finish (once more to interrupt them)"
-                if study_live.is_plain(out, plain):
-                    out.print(session.board.note)
-                session.stop()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(watch)
+async def _shown(session: Session, engine: Engine, out: Console, plain: bool) -> End | None:
+    async def work() -> End:
         async with study_live.shown(session.board, session.record.name, out, plain):
-            end = await session.run(engine)
-        group.cancel_scope.cancel()
-    return end
+            return await session.run(engine)
+
+    def wrap_up() -> None:
+        session.board.note = "no further run starts; the running ones finish (once more to interrupt them)"
+        if study_live.is_plain(out, plain):
+            out.print(session.board.note)
+        session.stop()
+
+    return await until_stopped(work, wrap_up)
 
 
 def _result(session: Session, end: End | None, *, as_json: bool) -> int:
