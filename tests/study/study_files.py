@@ -68,5 +68,5 @@ class Provider:
     def requests_here(self) -> int:
         return self.requests() - self._before
 
-    def usd(self) -> float:
-        return dollars(read_bill(self.bill)[self._before :], PRICE) if self.bill.exists() else 0.0
+    def usd(self, price: Price = PRICE) -> float:
+        return dollars(read_bill(self.bill)[self._before :], price) if self.bill.exists() else 0.0

@@ -90,6 +90,11 @@ class Design(Value, frozen=True, kw_only=True):
         return 0 if not self.has_lead else (self.workers if self.workers is not None else self.max_workers)
 
     @property
+    def sandboxes(self) -> int:
+        """How many sandboxes a run has open at once."""
+        return self.k if self.strategy == "best-of-k" else 1
+
+    @property
     def worker_kinds(self) -> tuple[Kind, ...]:
         """The kinds of worker, at least one, with the defaults of the design filled in."""
         kinds = self.kinds or (Kind(name=""),)
@@ -180,12 +185,19 @@ _ONLY: dict[str, tuple[Strategy, ...]] = {
 }
 
 
+def foreign(strategy: Strategy) -> frozenset[str]:
+    """The settings that a strategy does not have."""
+    teams = () if strategy == "team" else _ONLY_TEAMS
+    return frozenset((*teams, *(f for f, known in _ONLY.items() if strategy not in known)))
+
+
 def _faults_of_strategy(d: Design) -> list[tuple[bool, str]]:
     """What does not go with the strategy is refused rather than silently without effect."""
     usual = Design(lead=d.lead)
-    changed = [f for f in d.__struct_fields__ if getattr(d, f) != getattr(usual, f)]
-    teams = [f for f in changed if f in _ONLY_TEAMS and d.strategy != "team"]
-    others = [f for f in changed if f in _ONLY and d.strategy not in _ONLY[f]]
+    strange = foreign(d.strategy)
+    changed = [f for f in d.__struct_fields__ if f in strange and getattr(d, f) != getattr(usual, f)]
+    teams = [f for f in changed if f in _ONLY_TEAMS]
+    others = [f for f in changed if f in _ONLY]
     chosen_by_command = d.strategy == "best-of-k" and d.selector != "oracle"
     return [
         (bool(teams), f"strategy {d.strategy!r} has no lead and no workers: leave {', '.join(teams)} out"),

@@ -16,6 +16,7 @@ import msgspec
 
 from leadhand.core import wording
 from leadhand.core.boundary import cause_of
+from leadhand.core.design import Design
 from leadhand.core.errors import SandboxError
 from leadhand.core.events import (
     CandidateGraded,
@@ -219,9 +220,15 @@ async def prepare(paths: RunPaths, name: str) -> RunPaths:
     return own
 
 
-def sandbox_id(paths: RunPaths, name: str) -> str:
+def sandbox_id(run: str, name: str) -> str:
     """The id under which the sandbox of a candidate is started and its leftovers are found."""
-    return f"{paths.id}.{name}"
+    return f"{run}.{name}"
+
+
+def sandbox_ids(run: str, design: Design) -> list[str]:
+    """The ids of all sandboxes that a run can have: its own, and those of its candidates."""
+    candidates = design.heads if design.strategy == "best-of-k" else ()
+    return [run, *(sandbox_id(run, name) for name in candidates)]
 
 
 def spec_of(spec: SandboxSpec, own: RunPaths, id: str) -> SandboxSpec:

@@ -180,7 +180,7 @@ class Execution:
         spec = store.sandbox_spec(self.paths, self.run, network=lock.task.network)
         if candidate:
             own = await best_of.prepare(self.paths, candidate)
-            spec = best_of.spec_of(spec, own, best_of.sandbox_id(self.paths, candidate))
+            spec = best_of.spec_of(spec, own, best_of.sandbox_id(self.paths.id, candidate))
         started = [e.event.info for e in entries if isinstance(e.event, SandboxStarted) and e.agent == candidate]
         if started:
             killed = await anyio.to_thread.run_sync(store.clear_leftovers, spec.run_id)

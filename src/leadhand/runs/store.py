@@ -66,16 +66,21 @@ def fill_workspace(paths: RunPaths, run: RunFile) -> RunFile:
 def sandbox_spec(paths: RunPaths, run: RunFile, *, network: bool) -> SandboxSpec:
     """What the team's sandbox is started from."""
     mounts = stage_mounts(run.lock.task, paths.mounts) if run.lock.task.mounts else ()
-    limits = run.lock.design.limits
+    limits, task = run.lock.design.limits, run.lock.task
+    most = task.limits.file_mb if task.whole else Limits().file_mb
     return SandboxSpec(
         run_id=paths.id,
         workspace=str(paths.workspace),
         scratch=str(paths.scratch),
-        limits=msgspec.structs.replace(limits, file_mb=min(limits.file_mb, Limits().file_mb)),
+        limits=msgspec.structs.replace(limits, file_mb=most if task.whole else min(limits.file_mb, most)),
         network=network,
         mounts=mounts,
-        image=run.lock.task.image,
-        user=run.lock.task.user,
+        image=task.image,
+        user=task.user,
+        env=task.env,
+        build=task.build,
+        whole=task.whole,
+        workdir=task.workdir,
     )
 
 
@@ -96,9 +101,12 @@ def in_use(paths: RunPaths) -> bool:
     return False
 
 
-def clear_leftovers(run_id: str) -> int:
-    """Kill what a killed session of the run left running on this machine; the number of processes. Blocks."""
-    return leftovers.clear(run_id.__eq__)[0]
+def clear_leftovers(*run_ids: str) -> int:
+    """Kill what a killed session of the run left running on this machine; the number of processes. Blocks.
+
+    A best-of-k run has an id for the sandbox of each candidate.
+    """
+    return leftovers.clear(run_ids.__contains__)[0]
 
 
 def keep_blob(paths: RunPaths, file: Path) -> tuple[str, int]:

@@ -36,12 +36,15 @@ _decoder = msgspec.json.Decoder(Entry)
 
 
 class RayEngine:
-    """At most `slots` tasks at once, each asking for `cpus`. The study folder stays on the driver's machine."""
+    """At most `slots` sandboxes at once; a task asks for `cpus` for each of its own. The study folder stays on the
+    driver's machine.
+    """
 
     def __init__(self, ray: Any, keys: Mapping[str, str], slots: int, cpus: float, own: bool) -> None:
         self.slots = slots
         self._ray = ray
         self._keys = keys
+        self._cpus = cpus
         self._own = own
         self._packed: dict[str, Any] = {}
         here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
@@ -77,7 +80,10 @@ class RayEngine:
     async def _on_a_node(self, job: Job, token: str) -> tuple[str, str]:
         """Run the task: (how the node was lost, why the run itself could not go on), both "" where all is well."""
         work = Work(token, job.folder.name, msgspec.json.encode(job.file), _needed(self._keys))
-        reference = self._task.remote(work, self._task_files(job), self._home)
+        task = self._task
+        if (sandboxes := job.file.lock.design.sandboxes) > 1:
+            task = task.options(num_cpus=min(sandboxes * self._cpus, await anyio.to_thread.run_sync(self._largest)))
+        reference = task.remote(work, self._task_files(job), self._home)
         try:
             return "", await reference
         except self._ray.exceptions.RayError as error:
@@ -86,6 +92,11 @@ class RayEngine:
             with anyio.move_on_after(PATIENCE_S, shield=True):
                 await anyio.to_thread.run_sync(_cancel, self._ray, reference)
             raise
+
+    def _largest(self) -> float:
+        """The CPUs of the largest node: a task that asks for more would wait for ever. Blocks."""
+        nodes = [n["Resources"].get("CPU", 0.0) for n in self._ray.nodes() if n["Alive"]]
+        return max(self._cpus, *nodes)
 
     def _task_files(self, job: Job) -> Any:
         """The task's files in the cluster's store, put there once."""

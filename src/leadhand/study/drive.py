@@ -44,7 +44,8 @@ class Drive:
         self._changed = Signal()
         self._outcomes: dict[str, Outcome] = {}
         self._todo: list[tuple[int, PlannedRun]] = []
-        self._active: set[str] = set()
+        self._active: dict[str, int] = {}
+        """How many sandboxes each running run may have open."""
         self._tries: dict[str, int] = {}
         self._failing = 0
         self._stop: End | None = None
@@ -83,15 +84,19 @@ class Drive:
                 self._halt("out_of_budget")
 
     def _room(self) -> bool:
-        if not self._todo or len(self._active) >= self._engine.slots:
+        if not self._todo or self._engine.slots < 1:
             return False
         run = self._todo[0][1]
-        return self._purse.fits(run.run, self._prepared.designs[run.design].budget_usd)
+        design = self._prepared.designs[run.design]
+        if self._active and sum(self._active.values()) + design.sandboxes > self._engine.slots:
+            return False
+        return self._purse.fits(run.run, design.budget_usd)
 
     def _start(self, group: TaskGroup) -> None:
         index, run = heapq.heappop(self._todo)
-        self._purse.hold(run.run, self._prepared.designs[run.design].budget_usd)
-        self._active.add(run.run)
+        design = self._prepared.designs[run.design]
+        self._purse.hold(run.run, design.budget_usd)
+        self._active[run.run] = design.sandboxes
         group.start_soon(self._carry, index, run)
 
     def _halt(self, why: End) -> None:
@@ -117,7 +122,7 @@ class Drive:
                 self.board.finished(run, outcome)
             else:
                 again = await self._again(run, outcome)
-        self._active.discard(run.run)
+        del self._active[run.run]
         if again:
             heapq.heappush(self._todo, (index, run))
         self._changed.notify()

@@ -27,7 +27,7 @@ class Engine(Protocol):
 
     @property
     def slots(self) -> int:
-        """How many jobs it can work on at once, now."""
+        """How many sandboxes it can have open at once, now. A run that needs more of them has it to itself."""
         ...
 
     async def submit(self, job: Job) -> Outcome:

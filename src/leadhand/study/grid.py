@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
-from leadhand.core.design import Design
+from leadhand.core.design import Design, Strategy, foreign
 from leadhand.core.errors import UsageError
 from leadhand.runs.design_file import design_from_settings
 from leadhand.study.file import StudyFile
 
 Designs = dict[str, Design]
+Settings = Mapping[str, Any]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 T = TypeVar("T")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+_-]*")
 
@@ -35,27 +37,55 @@ def designs_of(study: StudyFile) -> Designs:
     return _with_controls(found, study.models) if study.solo_controls else found
 
 
-def _asked_for(study: StudyFile) -> Iterable[tuple[str, dict[str, Any]]]:
-    base = study.base
+def _asked_for(study: StudyFile) -> Iterable[tuple[str, Settings]]:
+    """Every design by name, each with the settings that its strategy has."""
+    asked = list(_combinations(study))
+    strategies = {_strategy(study.base, *tables) for _, tables in asked}
+    for name, tables in asked:
+        base, *levels = _fitting([study.base, *tables], strategies)
+        varied = _merged(levels)
+        yield name or label(varied), {**base, **varied}
+
+
+def _combinations(study: StudyFile) -> Iterable[tuple[str, list[Settings]]]:
+    """What varies in each design, a table of settings for each level; and its name, "" where its levels name it."""
     if study.grid:
         for values in product(*study.grid.values()):
-            factors = dict(zip(study.grid, values, strict=True))
-            settings = dict(base)
-            for factor, level in factors.items():
-                settings |= settings_of(factor, level)
-            yield label(factors), settings
-    if study.vary:
-        yield "base", base
+            yield "", [settings_of(factor, level) for factor, level in zip(study.grid, values, strict=True)]
+    if study.vary or not (study.grid or study.designs):
+        yield "base", []
     for factor, levels in study.vary.items():
         for level in levels:
-            yield label({factor: level}), {**base, **settings_of(factor, level)}
+            yield "", [settings_of(factor, level)]
     for name, changes in study.designs.items():
-        yield name, {**base, **changes}
-    if not (study.grid or study.vary or study.designs):
-        yield "base", base
+        yield name, [changes]
 
 
-def _design(settings: Mapping[str, Any], models: Mapping[str, str], name: str) -> Design:
+def _strategy(*tables: Settings) -> Any:
+    return _merged(tables).get("strategy", "team")
+
+
+def _fitting(tables: Sequence[Settings], strategies: set[Any]) -> list[Settings]:
+    """The tables without what only the other strategies of the study have: a team's `schedule`, the `k` of peers.
+
+    The table that names the strategy is left whole, and so is what no strategy of the study has: that is refused.
+    """
+    strategy = _strategy(*tables)
+    if not strategies <= set(STRATEGIES):
+        return list(tables)  # a mistyped one; it is refused where designs are made
+    left_out = foreign(strategy) - frozenset.intersection(*map(foreign, strategies))
+    naming = next((t for t in reversed(tables) if "strategy" in t), None)
+    return [t if t is naming else {k: v for k, v in t.items() if k not in left_out} for t in tables]
+
+
+def _merged(tables: Iterable[Settings]) -> dict[str, Any]:
+    return {key: value for table in tables for key, value in table.items()}
+
+
+# --- one design ------------------------------------------------------------------------------------------------
+
+
+def _design(settings: Settings, models: Mapping[str, str], name: str) -> Design:
     given = dict(settings)
     for role in ("lead", "worker"):
         if isinstance(given.get(role), str):
@@ -87,8 +117,14 @@ def settings_of(factor: str, level: Any) -> dict[str, Any]:
 
 
 def label(factors: Mapping[str, Any]) -> str:
-    """A short name for what is varied: {"guidance": "P", "workers": 4} is `P_4w`, Sol leading Luna `sol+luna`."""
-    parts = [_level(factor, level) for factor, level in factors.items()]
+    """A short name for what is varied: {"guidance": "P", "workers": 4} is `P_4w`, Sol leading Luna `sol+luna`,
+    {"strategy": "best-of-k", "k": 3} `best-of-3`.
+    """
+    named = dict(factors)
+    if named.get("strategy") in ("peers", "best-of-k") and "k" in named:
+        k = named.pop("k")
+        named["strategy"] = f"best-of-{k}" if named["strategy"] == "best-of-k" else f"{k}-peers"
+    parts = [_level(factor, level) for factor, level in named.items()]
     return "_".join(parts).replace("_+", "+").strip("+") or "base"
 
 
@@ -97,8 +133,10 @@ def _level(factor: str, level: Any) -> str:
         return label(level)
     text = slug(str(level).rpartition("/")[2]) or "default"
     match factor:
-        case "guidance" | "schedule" | "lead":
+        case "guidance" | "schedule" | "lead" | "strategy" | "selector":
             return text
+        case "k":
+            return f"k{text}"
         case "worker":
             return f"+{text}"
         case "workers":
@@ -125,6 +163,7 @@ def control(design: Design) -> Design:
         lead_reasoning=design.lead_reasoning,
         lead_cache_ttl=design.lead_cache_ttl,
         compaction=design.compaction,
+        finish_check=design.finish_check,
         solo=True,
         guidance="minimal" if design.guidance == "minimal" else "PIV",
         budget_usd=design.budget_usd,

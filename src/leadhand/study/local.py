@@ -17,7 +17,7 @@ from leadhand.study.taken import can_go_on
 
 
 class LocalEngine:
-    """At most `slots` runs, and so sandboxes, at once."""
+    """At most `slots` sandboxes at once; the driver sees to it."""
 
     def __init__(
         self, keys: Mapping[str, str], slots: int, *, limiter: Limiter | None = None, ports: Ports = PORTS

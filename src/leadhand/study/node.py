@@ -19,7 +19,7 @@ import msgspec
 from leadhand import models
 from leadhand.core.events import Entry
 from leadhand.core.ports import Model, Reply, Request
-from leadhand.runs import store
+from leadhand.runs import best_of, store
 from leadhand.runs.execution import Execution, Ports
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import RunFile
@@ -125,8 +125,8 @@ def carry_out(work: Work, packed: bytes, home: Call) -> None:
 
 
 async def _carry_out(work: Work, packed: bytes, home: Call, scratch: Path) -> None:
-    await anyio.to_thread.run_sync(store.clear_leftovers, work.name)
     file = unpack(packed, msgspec.json.decode(work.file, type=RunFile), scratch / "task")
+    await anyio.to_thread.run_sync(store.clear_leftovers, *best_of.sandbox_ids(work.name, file.lock.design))
     paths: RunPaths = await anyio.to_thread.run_sync(store.create, scratch, file, work.name)
     sender = Sender(paths.journal, work.token, home)
     limiter = HomeLimiter(home)
@@ -145,7 +145,7 @@ async def _carry_out(work: Work, packed: bytes, home: Call, scratch: Path) -> No
         finally:
             group.cancel_scope.cancel()
             with anyio.move_on_after(20, shield=True):
-                await sender.blobs(sorted(paths.blobs.iterdir()))
+                await sender.blobs(sorted(p for p in paths.blobs.iterdir() if p.suffix != ".partial"))
                 await sender.flush()
     if fault is not None:
         raise fault

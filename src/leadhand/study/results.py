@@ -15,7 +15,7 @@ from leadhand.study.power import Z_95, Z_POWER, half_width, mean_and_sd
 COLUMNS = (
     "study", "run", "task", "design", "repeat", "status", "reward", "cost", "unknown_cost", "attempts_cost",
     "minutes", "steps", "attempts", "degraded", "resumed", "lead", "worker", "solo", "guidance", "schedule",
-    "workers", "cap", "messaging", "context", "tier",
+    "workers", "cap", "messaging", "context", "strategy", "k", "tier",
 )  # fmt: skip
 
 
@@ -112,7 +112,9 @@ def lift(control: str, team: Mapping[str, float], solo: Mapping[str, float]) -> 
 
 
 def tidy(record: StudyRecord, outcomes: Mapping[str, Outcome]) -> list[dict[str, Any]]:
-    """One row per planned run that exists. `cost` is the run's own, `attempts_cost` that of its failed attempts."""
+    """One row per planned run that exists. `cost` is the run's own (all candidates of a best-of-k), `attempts_cost` that
+    of its failed attempts; `k` is empty for a team and a solo agent.
+    """
     spent: dict[str, list[float]] = {}
     for name, o in outcomes.items():
         run, number = attempt_of(name)
@@ -123,7 +125,7 @@ def tidy(record: StudyRecord, outcomes: Mapping[str, Outcome]) -> list[dict[str,
 
 def _tidy(record: StudyRecord, run: PlannedRun, o: Outcome, attempts: list[float]) -> dict[str, Any]:
     design = record.study.designs[run.design]
-    workers = "" if design.solo else "+".join(dict.fromkeys(k.model for k in design.worker_kinds))
+    workers = "+".join(dict.fromkeys(k.model for k in design.worker_kinds)) if design.has_lead else ""
     labels = record.study.labels.get(run.task, {})
     return {
         "study": record.name,
@@ -145,11 +147,13 @@ def _tidy(record: StudyRecord, run: PlannedRun, o: Outcome, attempts: list[float
         "worker": workers,
         "solo": design.solo,
         "guidance": design.guidance,
-        "schedule": "" if design.solo else design.schedule,
+        "schedule": design.schedule if design.has_lead else "",
         "workers": design.workers,
         "cap": design.cap,
         "messaging": design.messaging,
         "context": design.context,
+        "strategy": design.strategy,
+        "k": None if design.strategy == "team" else design.k,
         "tier": labels.get("difficulty", labels.get("tier", "")),
     }
 
