@@ -44,6 +44,47 @@ def phase(at: float, span: Span) -> str:
     return "V" if at > span.last else "I"
 
 
+class Stretch(NamedTuple):
+    """A part of the critical path: seconds of active time, and whom the run waited for."""
+
+    agent: str
+    started: float
+    ended: float
+
+
+def critical_path(fold: Fold) -> list[Stretch]:
+    """From the run's start to its end without a gap: what would have to be shorter for the run to be shorter [ours].
+
+    The path is with the lead, but where it waits while workers run, with the one whose report ended that wait (the
+    one that had run longest, where none did). The workers' part is `Fold.idle_worked`.
+    """
+    lead = next(iter(fold.agents), "")
+    path: list[Stretch] = []
+    at = 0.0
+    for began, ended in fold.waits:
+        if began > at:
+            path.append(Stretch(lead, at, began))
+        path += _waited_for(fold, lead, began, ended)
+        at = ended
+    if fold.ended_s > at:
+        path.append(Stretch(lead, at, fold.ended_s))
+    return path
+
+
+def _waited_for(fold: Fold, lead: str, began: float, ended: float) -> list[Stretch]:
+    """Backwards from the wait's end: each worker for as long as its delegation ran, then the one before it."""
+    found: list[Stretch] = []
+    running = [d for d in fold.delegations.values() if d.started < ended and (d.ended is None or d.ended > began)]
+    while ended > began:
+        before = [d for d in running if d.started < ended]
+        done = [d for d in before if d.ended is not None and d.ended <= ended]
+        chosen = max(done, key=lambda d: d.ended or 0.0) if done else min(before, key=lambda d: d.started, default=None)
+        start = max(began, chosen.started) if chosen is not None else began
+        found.append(Stretch(chosen.worker if chosen is not None else lead, start, ended))
+        ended = start
+    return found[::-1]
+
+
 def replied(mail: list[MailTrack], lead: str) -> dict[str, bool]:
     """For each message of a worker to the lead: whether the lead wrote to it before it sent anything else."""
     answers: dict[str, bool] = {}
@@ -66,17 +107,9 @@ def direction(m: MailTrack, lead: str) -> str:
     return "worker to lead" if m.to == lead else "worker to worker"
 
 
-class Files(NamedTuple):
-    """Distinct source files written, by lead and by workers, as their commands name them."""
-
-    lead: int
-    workers: int
-
-
-def files_written(fold: Fold, lead: str) -> Files:
-    mine = {p for c in fold.commands.values() if c.agent == lead for p in c.seen.sources}
-    theirs = {(c.agent, p) for c in fold.commands.values() if c.agent != lead for p in c.seen.sources}
-    return Files(len(mine), len(theirs))
+def files_written(fold: Fold, agents: set[str]) -> int:
+    """Distinct source files that these agents wrote. A file that two of them wrote counts for each."""
+    return len({(c.agent, path) for c in fold.commands.values() if c.agent in agents for path in c.seen.sources})
 
 
 def references(fold: Fold, agents: set[str], after: float = -1.0) -> int:
