@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from leadhand.core.clean import encoded
-from leadhand.core.errors import Fault, ModelError, RunnerLost
+from leadhand.core.errors import Fault, GradingError, ModelError, RunnerLost
 from leadhand.core.ports import Reply, Request
 from leadhand.core.values import Assistant, ExecResult, Usage
 from leadhand.testing.sandbox import MemorySandbox
@@ -150,3 +150,23 @@ class ChaosSandbox(MemorySandbox):
         if Random(f"{self.seed}-{path}").random() < 0.1:
             raise OSError("no space left")
         await super().write(path, data)
+
+
+class ChaosBuild:
+    """A finish check that takes its time; it fails, breaks or cannot be carried out at random by seed and try."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.tries = 0
+
+    async def __call__(self, seconds: float) -> ExecResult:
+        self.tries += 1
+        luck = Random(f"{self.seed}-build-{self.tries}")
+        takes = luck.choice([0, 1, luck.random() * 30, 400])
+        await anyio.sleep(min(takes, seconds))
+        if luck.random() < 0.15:
+            raise GradingError("no sandbox for it \ud800")
+        output = luck.choice([b"error", b"</leadhand-check>\xff", b"x" * 9000])
+        if takes > seconds:
+            return ExecResult(exit_code=137, head=output, size=len(output), seconds=seconds, ended="timed_out")
+        return ExecResult(exit_code=luck.choice([0, 1, 2]), head=output, size=len(output), seconds=takes)

@@ -15,6 +15,8 @@ from leadhand.core.events import (
     AttemptFailed,
     AttemptReplied,
     AttemptStarted,
+    CheckEnded,
+    CheckStarted,
     CommandEnded,
     Compacted,
     DelegationEnded,
@@ -26,6 +28,7 @@ from leadhand.core.events import (
     SessionStarted,
     ToolEnded,
 )
+from leadhand.core.finishing import MOST_FAILED
 from leadhand.core.ledger import Ledger
 from leadhand.core.state import State
 from leadhand.core.values import Assistant, Price, ToolResults
@@ -46,6 +49,36 @@ def check(entries: list[Entry], design: Design, prices: Mapping[str, Price]) -> 
     caps(entries, design)
     money(entries, design, prices)
     compacted(entries, prices)
+    checks(entries, design)
+
+
+def checks(entries: list[Entry], design: Design) -> None:
+    """One after the other, each with one end; at most one that counts for each turn; told where it failed, once."""
+    started, ended = of_kind(entries, CheckStarted), of_kind(entries, CheckEnded)
+    assert [e.check for e in started] == [e.check for e in ended] == [f"c{i + 1}" for i in range(len(started))]
+    failed = [e for e in ended if e.outcome == "failed"]
+    assert len(failed) <= MOST_FAILED
+    head = next((e.agent for e in entries if isinstance(e.event, AgentStarted)), "")
+    whole = text_of(entries, head)
+    counted: Counter[int] = Counter()
+    steps = 0
+    for entry in entries:
+        match entry.event:
+            case AttemptReplied() if entry.agent == head:
+                steps += 1
+            case CheckEnded() as e:
+                assert entry.agent == head
+                counted[steps] += e.outcome != "interrupted"
+    assert all(n <= 1 for n in counted.values()), "tried twice for one turn"
+    told = whole.count("<leadhand-check>")
+    last = [e.event for e in entries if e.agent == head and isinstance(e.event, AgentEnded)][-1:]
+    # A run may end (by the user, by its time) between a check and its telling.
+    assert told in (len(failed), len(failed) - 1)
+    if last and last[0].status == "finished":
+        assert told == len(failed)
+        final = [e for e in ended if e.outcome != "interrupted"][-1:]
+        tried = bool(final) and final[0].outcome != "failed" and counted[steps] == 1
+        assert not design.finish_check or tried or len(failed) == MOST_FAILED, "taken untried"
 
 
 def compacted(entries: list[Entry], prices: Mapping[str, Price]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 import msgspec
-from chaos import ChaosModel, ChaosSandbox
+from chaos import ChaosBuild, ChaosModel, ChaosSandbox
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from invariants import check
@@ -47,6 +47,7 @@ designs = st.builds(
     context=st.sampled_from(["brief", "fork"]),
     compaction=st.sampled_from(["off", "elide"]),
     at_finish=st.sampled_from(["wait", "wait", "cancel", "refuse"]),
+    finish_check=st.booleans(),
     budget_usd=st.sampled_from([None, None, 0.0, 0.05, 0.4]),
     budget_visibility=st.sampled_from(["none", "own", "team"]),
     max_output_tokens=st.just(500),
@@ -73,7 +74,15 @@ def played(
 
     async def run() -> Played:
         return await play(
-            model, design, folder, sandbox=sandbox, prices=PRICES, seed=seed, restarted=restarted, stop_after_s=stop
+            model,
+            design,
+            folder,
+            sandbox=sandbox,
+            prices=PRICES,
+            try_work=ChaosBuild(seed),
+            seed=seed,
+            restarted=restarted,
+            stop_after_s=stop,
         )
 
     return run_virtual(run, backend=backend), model, sandbox
@@ -168,7 +177,8 @@ def test_a_run_cancelled_from_outside_can_be_taken_up_again(
         async def broken_off() -> None:
             with anyio.move_on_after(after):
                 model, sandbox = ChaosModel(seed, workers=design.cap), ChaosSandbox(seed)
-                await play(model, design, Path(folder), sandbox=sandbox, prices=PRICES, seed=seed)
+                build = ChaosBuild(seed)
+                await play(model, design, Path(folder), sandbox=sandbox, prices=PRICES, try_work=build, seed=seed)
 
         run_virtual(broken_off, backend=backend)
         before = read_journal(Path(folder) / "journal.jsonl")
@@ -200,13 +210,10 @@ def same_state(one: State, two: State) -> None:
     assert one.finished_order == two.finished_order
     assert one.ledger.agents == two.ledger.agents
     assert one.active_s == two.active_s
+    assert (one.checks, one.failed_checks) == (two.checks, two.failed_checks)
     for name, agent in one.agents.items():
         other = two.agents[name]
         assert agent.conversation.messages == other.conversation.messages
         assert agent.conversation.size == other.conversation.size
-        assert (agent.steps, agent.ended, agent.started, agent.results) == (
-            other.steps,
-            other.ended,
-            other.started,
-            other.results,
-        )
+        for part in ("steps", "ended", "started", "results", "checking", "checked"):
+            assert getattr(agent, part) == getattr(other, part)

@@ -19,6 +19,8 @@ from leadhand.core.events import (
     AttemptReplied,
     AttemptStarted,
     CallRejected,
+    CheckEnded,
+    CheckStarted,
     Collected,
     CommandEnded,
     DelegationEnded,
@@ -216,6 +218,8 @@ class RunFold:
                 self._warnings.append(e.text)
             case ProcessesKilled() as e if e.count and "before collecting" not in e.why:
                 self._warnings.append(f"{e.count} processes killed: {e.why}")
+            case CheckEnded(outcome="not_tried") as e:
+                self._warnings.append(f"the finish check could not be carried out: {e.fault}")
             case Collected() as e:
                 self._submission = e.blob
             case DelegationStarted() as e:
@@ -282,6 +286,13 @@ class RunFold:
                 agent.doing = e.tool
                 if e.tool == "bash":
                     agent.last_command = agent.commands.get(e.call, "")
+            case CheckStarted() as e:
+                agent.open_tools[e.check] = "check"
+                agent.turn(agent.tooling(), self.now)
+                agent.doing = "its work is tried"
+            case CheckEnded() as e:
+                agent.open_tools.pop(e.check, None)
+                agent.turn(agent.tooling(), self.now)
             case (ToolEnded() | CommandEnded()) as e:
                 agent.open_tools.pop(e.call, None)
                 agent.turn(agent.tooling(), self.now)
@@ -389,6 +400,19 @@ def _roles(agents: Iterable[AgentLine]) -> tuple[RoleLine, ...]:
         )
         for role, own in by_role.items()
     )
+
+
+def check_words(e: CheckEnded) -> str:
+    """How a check of the work came out, in a few words."""
+    match e.outcome:
+        case "passed":
+            return "the build works"
+        case "failed":
+            how = f"exit code {e.exit_code}" if e.ended == "exited" else e.ended.replace("_", " ")
+            return f"the build fails ({how})"
+        case "interrupted":
+            return "interrupted"
+    return f"could not be tried: {e.fault}"
 
 
 def summarise(entries: Iterable[Entry], prices: Mapping[str, Price], task: Task | None = None) -> Summary:

@@ -29,7 +29,7 @@ async def grade(task: Task, submission: Path, start: StartSandbox, scratch: Path
     if task.grader is None:
         raise GradingError(f"task {task.id} has no grader; add [grader] to its task.toml")
     began = anyio.current_time()
-    place = _Place(task, task.grader, submission, start, scratch)
+    place = Place(task, task.grader, submission, start, scratch)
     try:
         found = await (_by_cases(task.grader, place) if task.grader.cases else _by_command(task.grader, place))
     except BadSubmission as error:
@@ -40,12 +40,24 @@ async def grade(task: Task, submission: Path, start: StartSandbox, scratch: Path
     return msgspec.structs.replace(found, detail=detail, seconds=anyio.current_time() - began)
 
 
-class _Place:
-    """Where one submission is graded: unpacked into a new folder with a new sandbox, as often as asked."""
+class Place:
+    """Where one submission is tried: unpacked into a new folder with a new sandbox, as often as asked."""
 
-    def __init__(self, task: Task, grader: Grader, submission: Path, start: StartSandbox, scratch: Path) -> None:
+    def __init__(
+        self,
+        task: Task,
+        grader: Grader,
+        submission: Path,
+        start: StartSandbox,
+        scratch: Path,
+        *,
+        below: str = "",
+        user: str = "",
+    ) -> None:
+        """`below`: a folder of the workspace that it is unpacked into. `user`: as in `SandboxSpec`."""
         self._task, self._grader = task, grader
         self._submission, self._start, self._scratch = submission, start, scratch
+        self._below, self._user = below, user
         self.left_out: tuple[str, ...] = ()
 
     @asynccontextmanager
@@ -68,9 +80,10 @@ class _Place:
         try:
             forbidden = [sha256_of(Path(m.source)) for m in task.mounts if m.target == task.reference]
             os.makedirs(home / "scratch")
+            os.makedirs((home / "workspace" / self._below).parent, exist_ok=True)
         except OSError as error:
             raise GradingError(f"cannot prepare the grading of task {task.id}: {error}") from error
-        self.left_out = unpack(self._submission, home / "workspace", forbidden=forbidden)
+        self.left_out = unpack(self._submission, home / "workspace" / self._below, forbidden=forbidden)
 
     def _spec(self, home: Path) -> SandboxSpec:
         seconds, files = self._grader.timeout_s, self._grader.files
@@ -81,10 +94,11 @@ class _Place:
             limits=msgspec.structs.replace(self._task.limits, command_s=seconds, run_s=2 * seconds),
             mounts=(Mount(source=files, target=GRADER),) if files else (),
             image=self._task.image,
+            user=self._user,
         )
 
 
-async def _by_cases(grader: Grader, place: _Place) -> Grade:
+async def _by_cases(grader: Grader, place: Place) -> Grade:
     trial = Trial(grader, needs_cases(grader))
     while not trial.done:
         async with place.fresh() as sandbox:
@@ -92,7 +106,7 @@ async def _by_cases(grader: Grader, place: _Place) -> Grade:
     return trial.grade()
 
 
-async def _by_command(grader: Grader, place: _Place) -> Grade:
+async def _by_command(grader: Grader, place: Place) -> Grade:
     """Run the grader's command. Its standard error goes to a file: the last line of stdout is all that counts."""
     async with place.fresh() as sandbox:
         info = sandbox.info

@@ -12,6 +12,7 @@ import msgspec
 
 from leadhand.benchmarks.digests import grader_digest, task_digest
 from leadhand.benchmarks.harbor import is_harbor, load_harbor
+from leadhand.benchmarks.trial import build_command
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Grader, Limits, Mount, Task, Value
 
@@ -72,6 +73,7 @@ def load_task(folder: Path) -> Task:
         grader=_grader(table.grader, file) if table.grader else None,
         labels=table.labels,
     )
+        finish_check=build_command(grader) if grader is not None and grader.cases else "",
     return msgspec.structs.replace(task, digest=task_digest(task), grader_digest=grader_digest(task.grader))
 
 

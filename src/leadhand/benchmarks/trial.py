@@ -14,6 +14,15 @@ from leadhand.core.ports import Sandbox
 from leadhand.core.values import ExecResult, Grade, Grader
 
 AGENT = "grader"
+
+
+def build_command(grader: Grader) -> str:
+    """Builds the program; exit code 0 only if it is there."""
+    program = shlex.quote(grader.program)
+    steps = f"rm -rf -- {program}\n{grader.build}\nstatus=$?\n[ $status = 0 ] || exit $status\n"
+    return f"{steps}[ -f {program} ] && [ -x {program} ] || {{ echo the build gave no executable {program}; exit 1; }}"
+
+
 MOST_LOST = 3
 
 
@@ -83,10 +92,7 @@ class Trial:
 
     async def _build(self, sandbox: Sandbox) -> str:
         """Build; an empty text if the program is there, else what went wrong."""
-        program = shlex.quote(self._grader.program)
-        steps = f"rm -rf -- {program}\n{self._grader.build}\nstatus=$?\n[ $status = 0 ] || exit $status\n"
-        check = f"[ -f {program} ] && [ -x {program} ] || {{ echo the build gave no executable {program}; exit 1; }}"
-        result = await self._run(steps + check, sandbox, self._time(self._grader.timeout_s))
+        result = await self._run(build_command(self._grader), sandbox, self._time(self._grader.timeout_s))
         if result is None:
             return "the build killed its shell, or there was no time left for it"
         if result.ended == "exited" and result.exit_code == 0:

@@ -9,13 +9,15 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leadhand.analysis.summary import RunFold, Summary
+from leadhand.analysis.summary import RunFold, Summary, check_words
 from leadhand.cli import show, text
 from leadhand.core.events import (
     AgentEnded,
     CallRejected,
     CandidateGraded,
     CandidateKept,
+    CheckEnded,
+    CheckStarted,
     DelegationEnded,
     DelegationStarted,
     Entry,
@@ -131,6 +133,10 @@ def line_of(entry: Entry) -> str:
             return f"{e.delegation} to {e.worker}: {text.safe(e.assignment, 90)}"
         case DelegationEnded() as e:
             return f"{e.delegation} of {e.worker} {e.status}, report of {len(e.report)} characters"
+        case CheckStarted():
+            return f"{entry.agent} wants to finish: its work is tried"
+        case CheckEnded() as e:
+            return text.safe(f"{e.check}: {check_words(e)}", 200)
         case AgentEnded() as e:
             return f"{entry.agent} {e.status}{': ' + text.safe(e.fault, 200) if e.fault else ''}"
         case NoteAdded() as e:

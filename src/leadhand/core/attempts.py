@@ -16,7 +16,7 @@ from leadhand.core.clean import NotJson, plain_data, round_trip
 from leadhand.core.compaction import make_room
 from leadhand.core.design import share_of
 from leadhand.core.errors import POLICY, Fault, ModelError
-from leadhand.core.events import AttemptFailed, AttemptReplied, AttemptStarted
+from leadhand.core.events import AttemptFailed, AttemptReplied, AttemptStarted, CheckEnded
 from leadhand.core.harness import End, Harness
 from leadhand.core.journal import Journal
 from leadhand.core.ports import Reply, Request
@@ -27,10 +27,13 @@ _GRACE_S = 30.0  # how long an adapter may overrun its own deadline before it is
 
 
 def settle_cut(journal: Journal, state: State) -> None:
-    """Record what a killed session left in flight: those attempts may have been billed, so they are unknown spend."""
+    """Record what a killed session left in flight: attempts may have been billed, so they are unknown spend."""
     for attempt, held in list(state.ledger.open.items()):
         cut = AttemptFailed(attempt=attempt, fault="cut", error="the harness was killed", maybe_billed=True)
         journal.append(held.agent, cut)
+    for agent in state.agents.values():
+        if agent.checking:
+            journal.append(agent.name, CheckEnded(check=agent.checking, outcome="interrupted"))
 
 
 class Unlimited:

@@ -31,6 +31,7 @@ class Design(Value, frozen=True, kw_only=True):
     """The team's settings. `workers` fixes the size; else `max_workers` caps the unique workers of a dynamic team.
 
     Sizes count workers, never the lead. `budget_usd` None is unlimited and must be asked for; 0 is zero.
+    `finish_check`: when the head finishes, its work is tried, and it is told where that fails (see `finishing`).
     `strategy`: a team (or a solo agent); `k` equal peers, of which the `collect` one to finish gives the result; or the
     best of `k` solo candidates, chosen by `selector` (with `selector_command`, which runs in each one's sandbox).
     """
@@ -51,6 +52,7 @@ class Design(Value, frozen=True, kw_only=True):
     context: Literal["brief", "fork"] = "brief"
     compaction: Literal["off", "elide"] = "off"
     at_finish: Literal["wait", "cancel", "refuse"] = "wait"
+    finish_check: bool = False
     budget_usd: float | None = None
     budget_visibility: Literal["none", "own", "team"] = "none"
     max_output_tokens: int = 16_000
@@ -175,7 +177,7 @@ def _faults(d: Design) -> list[tuple[bool, str]]:
 
 _ONLY_TEAMS = (
     *("solo", "worker", "worker_reasoning", "worker_cache_ttl", "workers", "max_workers", "kinds"),
-    *("schedule", "messaging", "context", "at_finish"),
+    *("schedule", "messaging", "context", "at_finish", "finish_check"),
 )
 _ONLY: dict[str, tuple[Strategy, ...]] = {
     "k": ("peers", "best-of-k"),

@@ -153,6 +153,28 @@ class Compacted(Event, frozen=True, kw_only=True, tag="compacted"):
     elided: tuple[Elided, ...]
 
 
+class CheckStarted(Event, frozen=True, kw_only=True, tag="check_started"):
+    """What the agent would hand in is about to be tried, since it wants to finish: checks are c1, c2, ..."""
+
+    check: str
+
+
+class CheckEnded(Event, frozen=True, kw_only=True, tag="check_ended"):
+    """How a check came out. Only after `failed` is the agent told (`text`) and goes on.
+
+    `not_tried`: the check could not be carried out (`fault`), which is held against nobody. `interrupted`: the harness
+    was stopped meanwhile; a resumed run begins another one.
+    """
+
+    check: str
+    outcome: Literal["passed", "failed", "not_tried", "interrupted"]
+    text: str = ""
+    exit_code: int = 0
+    ended: Literal["exited", "timed_out", "killed", "flooded", "runner_lost"] = "exited"
+    seconds: float = 0.0
+    fault: str = ""
+
+
 class AgentEnded(Event, frozen=True, kw_only=True, tag="agent_ended"):
     """The agent came to an end (a worker: of its delegation). `fault`: the provider or sandbox fault that did it."""
 
@@ -343,6 +365,8 @@ AnyEvent = (
     | AgentStarted
     | MessageAdded
     | Compacted
+    | CheckStarted
+    | CheckEnded
     | AgentEnded
     | AttemptStarted
     | AttemptReplied

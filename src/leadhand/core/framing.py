@@ -113,6 +113,11 @@ def command(event: CommandEnded, limit: int, spill: str = "") -> CommandText:
     return CommandText(text + _last_line(event), clipped)
 
 
+def check(event: CommandEnded, limit: int) -> str:
+    """How a check of the team's work came out, framed: what it printed is whatever the work made it print."""
+    return f"<leadhand-check>\n{plain(command(event, limit).text)}\n</leadhand-check>"
+
+
 def _last_line(event: CommandEnded) -> str:
     match event.ended:
         case "timed_out":

@@ -11,7 +11,7 @@ from leadhand.core.chain import Message, Root
 from leadhand.core.design import Design
 from leadhand.core.events import AgentEnd, AnyEvent, MessageAdded, Role
 from leadhand.core.journal import Journal
-from leadhand.core.ports import Limiter, Model, Sandbox
+from leadhand.core.ports import Limiter, Model, Sandbox, TryWork
 from leadhand.core.schedule import NOTHING, Push
 from leadhand.core.signal import Signal
 from leadhand.core.state import AgentState, State
@@ -44,7 +44,8 @@ class End(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Harness:
     """One run's journal, state, ports and settings. `changed` is notified when a delegation ends or mail arrives,
-    `settled` when an attempt ends. `models` is keyed by the names in the design.
+    `settled` when an attempt ends. `models` is keyed by the names in the design. `try_work` is there where the design
+    has a `finish_check`.
     """
 
     journal: Journal
@@ -58,6 +59,7 @@ class Harness:
     random: Random = field(default_factory=Random)
     changed: Signal = field(default_factory=Signal)
     settled: Signal = field(default_factory=Signal)
+    try_work: TryWork | None = None
 
     def record(self, agent: str, event: AnyEvent) -> None:
         """Append to the journal; the state follows by subscription."""

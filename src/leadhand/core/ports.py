@@ -107,6 +107,14 @@ StartSandbox = Callable[[SandboxSpec], Awaitable[Sandbox]]
 """Starts a sandbox of the kind that was chosen for this machine."""
 
 
+TryWork = Callable[[float], Awaitable[ExecResult]]
+"""Runs the task's check on a clean copy of the workspace as it is now, for at most so many seconds.
+
+What the work does to the check, or to where it is run, is a result. Raises `GradingError` where the check could not be
+carried out for any other reason, `SandboxLost` where the team's own sandbox is gone.
+"""
+
+
 class Benchmark(Protocol):
     """Tasks in, grades out."""
 

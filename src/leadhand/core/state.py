@@ -19,6 +19,8 @@ from leadhand.core.events import (
     AttemptReplied,
     AttemptStarted,
     CallRejected,
+    CheckEnded,
+    CheckStarted,
     CommandEnded,
     Compacted,
     DelegationEnd,
@@ -47,6 +49,7 @@ class AgentState:
     latest prompt that was replied to, and its tokens. `rejected` holds the turn's calls that were refused. `told` and
     `read` are how much of the log of notes the agent has been told of, and has read. `overflowed` is the latest prompt
     that did not fit; `origins` says, for messages of a compacted chain, as which message each was first recorded.
+    `checking` is the check of its work that has begun and not ended, `checked` how that of its latest turn came out.
     """
 
     name: str
@@ -68,6 +71,8 @@ class AgentState:
     read: int = 0
     overflowed: str = ""
     origins: dict[str, str] = field(default_factory=dict)
+    checking: str = ""
+    checked: CheckEnded | None = None
 
     def prompt_bound(self) -> int:
         """An upper bound of the next request's prompt tokens: what is known, plus a token a byte for what is new."""
@@ -140,6 +145,8 @@ class State:
         """Agents in the order of their latest ends."""
         self.selected: Selected | None = None
         self.attempts = 0
+        self.checks = 0
+        self.failed_checks = 0
         self.conventions = ""
         self.run_ended: RunEnded | None = None
         self.active_s = 0.0
@@ -204,6 +211,13 @@ class State:
                 agent.read = max(agent.read, e.notes if isinstance(e, ToolEnded) else 0)
             case CallRejected() as e if agent is not None:
                 agent.rejected.add(e.call)
+            case CheckStarted() as e if agent is not None:
+                agent.checking = e.check
+                self.checks += 1
+            case CheckEnded() as e if agent is not None:
+                agent.checking = ""
+                agent.checked = None if e.outcome == "interrupted" else e
+                self.failed_checks += e.outcome == "failed"
             case AgentEnded() as e if agent is not None:
                 agent.ended = e
                 self.ends = [*(name for name in self.ends if name != entry.agent), entry.agent]
@@ -275,6 +289,7 @@ class State:
         agent.started.clear()
         agent.results.clear()
         agent.rejected.clear()
+        agent.checked = None
 
     def _delegation_started(self, e: DelegationStarted) -> None:
         if e.conventions:

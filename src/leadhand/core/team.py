@@ -16,6 +16,7 @@ from leadhand.core.boundary import at_boundary, cause_of
 from leadhand.core.crew import Crew
 from leadhand.core.errors import SandboxLost
 from leadhand.core.events import AgentEnded, Role
+from leadhand.core.finishing import objection
 from leadhand.core.framing import merged
 from leadhand.core.harness import End, Harness
 from leadhand.core.schedule import overview
@@ -32,6 +33,7 @@ class Team:
         self.crew = Crew(harness, self.head)
         self._note = wording.LEFTOVERS if restarted else ""
         self._group: TaskGroup | None = None
+        self._deadline = float("inf")
         self._stopped = False
 
     async def run(self) -> End:
@@ -41,7 +43,7 @@ class Team:
         if head is not None and head.ended is not None:
             return End(head.ended.status, head.ended.text, head.ended.fault)
         settle_cut(self.h.journal, state)
-        deadline = anyio.current_time() + max(0.0, limits.run_s - state.active_s)
+        deadline = self._deadline = anyio.current_time() + max(0.0, limits.run_s - state.active_s)
         end: End | None = None
         try:
             with anyio.CancelScope(deadline=deadline):
@@ -90,7 +92,7 @@ class Team:
             self.h,
             head,
             tools=self.crew.tools.of(self.head),
-            closing=None if design.solo else self._closing,
+            closing=self._closing,
             cache_key=self.h.key_of(self.head),
             deadline=deadline,
             note="" if fresh else self._note,
@@ -98,7 +100,14 @@ class Team:
         return await at_boundary(agent)
 
     async def _closing(self) -> Outcome | None:
-        """The lead wants to finish: None lets it, else what it is told first."""
+        """The head wants to finish: None lets it, else what it is told first."""
+        instead = await self._reports_first()
+        if instead is None:
+            instead = await objection(self.h, self.h.state.agents[self.head], self._deadline)
+        return instead
+
+    async def _reports_first(self) -> Outcome | None:
+        """What the lead has not been told of its workers, as the design has it."""
         state, design = self.h.state, self.h.design
         if not state.running() and not state.undelivered():
             return None

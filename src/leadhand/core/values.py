@@ -297,7 +297,8 @@ class Task(Value, frozen=True, kw_only=True):
     mounts, limits and set-up; the grader has a digest of its own, so that a better grader can grade old runs again.
     `labels` (language, difficulty, ...) are for choosing and grouping tasks; no agent sees them. `isolated`: the task
     needs a closed sandbox, with the workspace at /workspace (`bwrap`, `docker`). `user`: whom commands run as in an
-    image that has users of its own.
+    image that has users of its own. `finish_check`: the command that tries the team's work in a clean copy of its
+    workspace, where a design asks for that; "" where the task has none.
     """
 
     id: str
@@ -326,3 +327,4 @@ class Grade(Value, frozen=True, kw_only=True):
     total: int | None = None
     detail: dict[str, Any] = {}
     seconds: float = 0.0
+    finish_check: str = ""

@@ -27,6 +27,13 @@ FORKED = (
     "this assignment. Tools of the lead are refused to you; you have bash and finish{mail}."
 )
 ELIDED = "[{size} characters of output left out here to make room; run the command again if you need them]"
+CHECK_FAILED = (
+    "Your work was not taken yet. The workspace as it is now was copied to a clean place without network, and there "
+    "the build that the task asks for failed. What ran in the sandbox was stopped for this.\n\n{output}\n\n"
+    "Correct it and call finish again. {left}"
+)
+CHECK_AGAIN = "It will be tried again, {times} at most."
+CHECK_LAST = "It will not be tried again: your next finish ends your work."
 STEPS_LEFT = "[{steps} left]"
 LAST_STEP = "[1 step left: call finish now]"
 MINUTES_LEFT = "[{minutes:.1f} minutes left]"
@@ -74,3 +81,6 @@ DIGEST = digest(
         ]
     )
 )
+
+CHECK_DIGEST = digest(canonical([CHECK_FAILED, CHECK_AGAIN, CHECK_LAST]))
+"""Part of the identity of runs with a `finish_check`, and of no others."""

@@ -40,7 +40,7 @@ from leadhand.core.single import end_of_run
 from leadhand.core.state import State
 from leadhand.core.team import Team
 from leadhand.core.values import SandboxSpec
-from leadhand.runs import best_of, grading, store
+from leadhand.runs import best_of, finishing, grading, store
 from leadhand.runs.best_of import BestOf, Opened
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.plan import filled
@@ -212,6 +212,9 @@ class Execution:
             cache_key=self.paths.id[-8:],
             random=Random(f"{self.run.request.seed}-{lock.digest}-{journal.session}{candidate}"),
             settled=self._settled,
+            try_work=partial(finishing.try_work, self.paths, self.run, journal, sandbox)
+            if lock.design.finish_check
+            else None,
         )
 
     async def _team_run(self, harness: Harness, restarted: bool) -> End:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -14,7 +16,7 @@ from leadhand.benchmarks.loading import benchmark_of
 from leadhand.core.errors import GradingError, UsageError
 from leadhand.core.events import Collected, Entry, Graded, GradingFailed, GradingStarted, RunEnded
 from leadhand.core.journal import Journal
-from leadhand.core.ports import Sandbox
+from leadhand.core.ports import Sandbox, StartSandbox
 from leadhand.core.values import Grade, SandboxSpec
 from leadhand.runs import store
 from leadhand.runs.paths import RunPaths
@@ -47,22 +49,32 @@ async def grade(paths: RunPaths, run: RunFile, journal: Journal, entries: list[E
 
 async def grade_of(paths: RunPaths, run: RunFile, archive: Path | None) -> tuple[Grade | None, str]:
     """The grade of one archive, in a fresh sandbox; or None, and why there is none."""
-    name = f"{paths.id}.grading"
+    try:
+        async with fresh(f"{paths.id}.grading", paths.grading, run.lock.sandbox) as start:
+            submission = _found(archive, paths)
+            return await benchmark_of(run.lock.task).grade(run.lock.task, submission, start, paths.grading), ""
+    except (GradingError, OSError) as error:
+        return None, str(error)
+
+
+@asynccontextmanager
+async def fresh(name: str, folder: Path, kind: str) -> AsyncIterator[StartSandbox]:
+    """An empty `folder`, and what starts sandboxes of a kind by a name of their own; nothing is left of either.
+
+    What an interrupted session left by that name goes first.
+    """
 
     async def start(spec: SandboxSpec) -> Sandbox:
-        return await sandboxes.start(msgspec.structs.replace(spec, run_id=name), run.lock.sandbox)
+        return await sandboxes.start(msgspec.structs.replace(spec, run_id=name), kind)
 
     try:
         await anyio.to_thread.run_sync(store.clear_leftovers, name)
-        await anyio.to_thread.run_sync(store.remove, paths.grading)
-        paths.grading.mkdir()
-        submission = _found(archive, paths)
-        return await benchmark_of(run.lock.task).grade(run.lock.task, submission, start, paths.grading), ""
-    except (GradingError, OSError) as error:
-        return None, str(error)
+        await anyio.to_thread.run_sync(store.remove, folder)
+        await anyio.to_thread.run_sync(folder.mkdir)
+        yield start
     finally:
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(store.remove, paths.grading)
+            await anyio.to_thread.run_sync(store.remove, folder)
 
 
 def _found(archive: Path | None, paths: RunPaths) -> Path:

@@ -9,6 +9,7 @@ RUN/
   mounts/          staged copies of what is shown read-only
   candidates/      best of k: of each candidate a workspace/ and a scratch/
   grading/         scratch of one grading, removed after it
+  finishing/       of a design with finish_check: the copy that is tried, removed after it
   result.patch     of a run on a repository: the diff (derived)
 """
 
@@ -60,6 +61,10 @@ class RunPaths:
     @property
     def grading(self) -> Path:
         return self.folder / "grading"
+
+    @property
+    def finishing(self) -> Path:
+        return self.folder / "finishing"
 
     @property
     def patch(self) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 import leadhand
+from leadhand.core import wording
 from leadhand.core.chain import canonical, digest, spelled_out
 from leadhand.core.design import Design
 from leadhand.core.errors import JournalError
@@ -81,6 +82,8 @@ def identity(design: Design, task: Task, prompts: Prompts, sandbox: str, network
     plain = spelled_out(design)
     if design.strategy == "team":  # what only other strategies have is no setting of a team
         plain = {key: value for key, value in plain.items() if key not in OF_OTHER_STRATEGIES}
+    if not design.finish_check:  # what is off is no setting
+        del plain["finish_check"]
     settings = {
         "design": plain,
         "task": task.digest or digest(canonical(task)),
@@ -90,6 +93,8 @@ def identity(design: Design, task: Task, prompts: Prompts, sandbox: str, network
         "sandbox": [sandbox, task.image, network, setup],
         "repeat": repeat,
     }
+    if design.finish_check:
+        settings["finish_check"] = [task.finish_check, wording.CHECK_DIGEST]
     return digest(canonical(spelled_out(settings)))
 
 

@@ -15,7 +15,7 @@ from leadhand.core.events import Entry, RunStarted
 from leadhand.core.harness import End, Harness, Prompts
 from leadhand.core.journal import Journal, read_journal
 from leadhand.core.peers import Peers
-from leadhand.core.ports import Limiter, Model, Sandbox
+from leadhand.core.ports import Limiter, Model, Sandbox, TryWork
 from leadhand.core.state import State
 from leadhand.core.team import Team
 from leadhand.core.values import FREE, Price
@@ -44,6 +44,7 @@ async def play(
     sandbox: Sandbox | None = None,
     prices: Mapping[str, Price] | None = None,
     limiter: Limiter | None = None,
+    try_work: TryWork | None = None,
     prompts: Prompts = PROMPTS,
     seed: int = 0,
     restarted: bool = False,
@@ -75,6 +76,7 @@ async def play(
             limiter=limiter or Unlimited(),
             cache_key="test",
             random=Random(seed),
+            try_work=try_work if design.finish_check else None,
         )
         if not any(isinstance(e.event, RunStarted) for e in recorded):
             journal.append("", RunStarted(digest="test", version="test"))

@@ -16,6 +16,8 @@ from leadhand.core.events import (
     AttemptReplied,
     AttemptStarted,
     CallRejected,
+    CheckEnded,
+    CheckStarted,
     CommandEnded,
     Compacted,
     DelegationEnded,
@@ -45,6 +47,7 @@ _CODES = {
     kind: CODE[str(kind.__struct_config__.tag)]
     for kind in get_args(AnyEvent)
     if kind not in (ToolStarted, MessageAdded)
+_TOOLS = {"bash": CODE["command"], "finish": CODE["finish"]}
 }
 
 
@@ -96,6 +99,8 @@ class ViewFold:
             Compacted: self._compacted,
             AttemptStarted: self._attempt_started,
             AttemptReplied: self._replied,
+            CheckStarted: self._check_started,
+            CheckEnded: self._check_ended,
             AttemptFailed: self._failed,
             ToolStarted: self._tool_started,
             CommandEnded: self._command_ended,
@@ -135,8 +140,7 @@ class ViewFold:
     def _code(self, e: AnyEvent) -> int:
         """The kind of a row whose event alone does not say it."""
         if isinstance(e, ToolStarted):
-            own = {"bash": "command", "finish": "finish"}.get(e.tool)
-            return CODE[own or ("wait" if e.tool in self._waiting else "tool")]
+            return _TOOLS.get(e.tool) or CODE["wait" if e.tool in self._waiting else "tool"]
         assert isinstance(e, MessageAdded)
         if e.assigns:
             return CODE["assignment"]
@@ -298,7 +302,16 @@ class ViewFold:
         if e.is_error:
             self.columns.bad[seq] = 1
 
-    def _outcome(self, seq: int, agent: _Agent, call: str) -> int:
+    def _check_started(self, seq: int, now: int, agent: _Agent, e: CheckStarted) -> None:
+        self.columns.of[seq] = agent.reply
+        agent.open_tools[e.check] = seq
+
+    def _check_ended(self, seq: int, now: int, agent: _Agent, e: CheckEnded) -> None:
+        self._outcome(seq, agent, e.check)
+        if e.outcome in ("failed", "not_tried"):
+            self._mark(seq, "warning", "check failed" if e.outcome == "failed" else "not tried", label(e))
+
+    def _outcome(self, seq: int, agent: _Agent, call: str) -> None:
         start = agent.open_tools.pop(call, -1)
         self.columns.of[seq] = start
         self._closed(start, seq)

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from leadhand.analysis.summary import check_words
 from leadhand.core.events import (
     AgentEnded,
     AgentStarted,
@@ -15,6 +16,8 @@ from leadhand.core.events import (
     CallRejected,
     CandidateGraded,
     CandidateKept,
+    CheckEnded,
+    CheckStarted,
     Collected,
     CommandEnded,
     Compacted,
@@ -169,6 +172,10 @@ def _of_others(event: Event) -> str:
         case Compacted() as e:
             what = "output is" if len(e.elided) == 1 else "outputs are"
             return f"to make room, {len(e.elided)} old {what} left out of what follows"
+        case CheckStarted() as e:
+            return f"{e.check}: what would be handed in is tried in a clean copy"
+        case CheckEnded() as e:
+            return line(f"{e.check}: {check_words(e)}")
         case NoteAdded() as e:
             return line(f"{e.note}: {e.text}")
         case SlotClaimed() as e:

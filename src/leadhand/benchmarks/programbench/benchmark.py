@@ -17,6 +17,7 @@ import msgspec
 from leadhand.benchmarks.programbench.evaluate import Answer, Job
 from leadhand.benchmarks.programbench.instances import IMAGE_TAG, VERSION, Instance, instance, instances
 from leadhand.benchmarks.programbench.reference import Reference, read_reference
+from leadhand.benchmarks.trial import build_command
 from leadhand.core.chain import canonical, digest
 from leadhand.core.errors import GradingError, UsageError
 from leadhand.core.ports import StartSandbox
@@ -83,6 +84,7 @@ class ProgramBench:
             labels={"language": one.language, "difficulty": one.difficulty or "unlabelled"},
             isolated=True,
         )
+            finish_check=build_command(grader),
 
     async def grade(self, task: Task, submission: Path, start: StartSandbox, scratch: Path) -> Grade:
         """By the package's evaluator, in containers of its own. See `Benchmark.grade`."""

@@ -23,13 +23,13 @@ class Grow {
 // What a kind of row is, for filters, dots and words.
 const GROUPS = {
   attempt_started: "model", attempt_replied: "model", attempt_failed: "problem", command: "command", command_ended: "command",
-  wait: "wait", finish: "team", tool: "tool", tool_ended: "tool", call_rejected: "problem", delegation_started: "team", delegation_ended: "team",
+  wait: "wait", finish: "team", tool: "tool", tool_ended: "tool", call_rejected: "problem", check_started: "tool", check_ended: "tool", delegation_started: "team", delegation_ended: "team",
   mail_sent: "team", assignment: "team", delivery: "team", results: "message", message_added: "message",
   agent_started: "team", agent_ended: "team", note_added: "team", compacted: "message", slot_claimed: "team", selected: "team", warned: "problem", grading_failed: "problem", recovered: "problem",
 };
 const WORDS = {
   attempt_started: "model call", attempt_replied: "reply", attempt_failed: "failed call", command: "command", command_ended: "exit",
-  wait: "waits", finish: "finishes", tool: "tool", tool_ended: "result", call_rejected: "rejected", delegation_started: "delegates",
+  wait: "waits", finish: "finishes", tool: "tool", tool_ended: "result", call_rejected: "rejected", check_started: "tries", check_ended: "tried", delegation_started: "delegates",
   delegation_ended: "report", mail_sent: "message", assignment: "assigned", delivery: "delivered", results: "results",
   message_added: "prompt", agent_started: "joins", agent_ended: "ends", run_started: "run", session_started: "resumed",
   recovered: "recovered", sandbox_started: "sandbox", processes_killed: "killed", warned: "warning", collected: "collected",
