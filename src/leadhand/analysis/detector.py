@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from leadhand.analysis.shell import Simple, read
+from leadhand.core.values import Task
 
 SOURCE = frozenset(
     """py pyx pyi c h cc cpp cxx hpp hh hxx rs go java kt kts scala hs lhs ml mli js mjs cjs jsx ts tsx rb pl pm php lua
@@ -278,3 +279,18 @@ def _starts(words: list[str], body: str, reference: tuple[str, ...]) -> bool:
 
 def _same(word: str, reference: str) -> bool:
     return posixpath.normpath(word) == posixpath.normpath(reference)
+
+
+def reference_paths(task: Task) -> tuple[str, ...]:
+    """How commands may name the task's reference: its path, and the link to it in the workspace.
+
+    Never the name of what the team itself builds: runs of the rebuilt program are no runs of the reference.
+    """
+    if not task.reference:
+        return ()
+    inside = task.reference.removeprefix("/workspace/")
+    names = [task.reference] + ([inside, f"./{inside}"] if inside != task.reference else [])
+    for mount in task.mounts:
+        if mount.target == task.reference and mount.link:
+            names += [mount.link, f"./{mount.link}", f"/workspace/{mount.link}"]
+    return tuple(dict.fromkeys(names))

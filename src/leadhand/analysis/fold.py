@@ -151,6 +151,8 @@ class Fold:
         self.submission = ""
         self.idle_worked = 0.0
         """Seconds in which the lead waited and some worker ran: the workers' part of the critical path."""
+        self.waits: list[tuple[float, float]] = []
+        """When that was: from, to."""
         self._lead: AgentTrack | None = None
         self._running = 0
         self._session, self._mono = -1, 0.0
@@ -189,7 +191,7 @@ class Fold:
                 if passed > 0:
                     self.now += passed
                     if self._running and self._lead is not None and self._lead.phase == "idle":
-                        self.idle_worked += passed
+                        self._waited(passed)
             else:
                 self._new_session(entry.session)
             self._mono = entry.mono
@@ -200,6 +202,13 @@ class Fold:
         if self.ended is None:
             self.ended_s = self.now
         return self
+
+    def _waited(self, passed: float) -> None:
+        self.idle_worked += passed
+        began = self.now - passed
+        if self.waits and began - self.waits[-1][1] < 1e-9:
+            began = self.waits.pop()[0]
+        self.waits.append((began, self.now))
 
     def _new_session(self, session: int) -> None:
         """What a killed session had open took no more time."""

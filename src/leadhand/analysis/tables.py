@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from leadhand.analysis.detector import reference_paths
 from leadhand.analysis.fold import Fold
 from leadhand.analysis.rows import ROWS, frame, schema
 from leadhand.analysis.study import Member, Study
@@ -23,7 +24,6 @@ from leadhand.analysis.tabulate import Label, Rows, tabulate
 from leadhand.core.chain import canonical, digest
 from leadhand.core.errors import JournalError, LeadhandError
 from leadhand.core.journal import read_journal
-from leadhand.core.values import Task
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import read_run_file
 
@@ -226,21 +226,6 @@ def fold_run(member: Member) -> Rows:
     submitted = submission_of(paths.id, paths.blob(fold.submission)) if fold.submission else None
     rows["submissions"] = [submitted] if submitted else []
     return rows
-
-
-def reference_paths(task: Task) -> tuple[str, ...]:
-    """How commands may name the task's reference: its path, and the link to it in the workspace.
-
-    Never the name of what the team itself builds: runs of the rebuilt program are no runs of the reference.
-    """
-    if not task.reference:
-        return ()
-    inside = task.reference.removeprefix("/workspace/")
-    names = [task.reference] + ([inside, f"./{inside}"] if inside != task.reference else [])
-    for mount in task.mounts:
-        if mount.target == task.reference and mount.link:
-            names += [mount.link, f"./{mount.link}", f"/workspace/{mount.link}"]
-    return tuple(dict.fromkeys(names))
 
 
 if __name__ == "__main__":
