@@ -10,7 +10,6 @@ import msgspec
 
 from leadhand.analysis.detector import Seen, look
 from leadhand.analysis.phases import PhaseClock
-from leadhand.analysis.places import Places
 from leadhand.core.events import (
     AgentEnded,
     AgentStarted,
@@ -139,7 +138,6 @@ class Fold:
         self.sessions: set[int] = set()
         self.digest = self.version = ""
         self.agents: dict[str, AgentTrack] = {}
-        self.places = Places()
         self.attempts: dict[int, AttemptTrack] = {}
         self.delegations: dict[str, DelegationTrack] = {}
         self.commands: dict[str, CommandTrack] = {}
@@ -168,6 +166,8 @@ class Fold:
             CommandEnded: self._command_ended,
             ToolEnded: self._tool_ended,
             CallRejected: self._call_rejected,
+            CheckStarted: self._check_started,
+            CheckEnded: self._check_ended,
             DelegationStarted: self._delegation_started,
             DelegationEnded: self._delegation_ended,
             MailSent: self._mail_sent,
@@ -175,8 +175,6 @@ class Fold:
             Graded: self._graded,
             Collected: self._collected,
             SandboxStarted: self._sandbox_started,
-            CheckStarted: self._check_started,
-            CheckEnded: self._check_ended,
             RunEnded: self._run_ended,
         }
 
@@ -232,26 +230,6 @@ class Fold:
         moved = [info.path(r) for r in known] + [
             r.replace("/workspace", info.workspace, 1) for r in known if r.startswith("/workspace/")
         ]
-    @property
-    def lead(self) -> str:
-        """The lead's or the solo agent's name; "" for a group without a lead (peers, candidates)."""
-        heads = [a for a in self.agents.values() if a.role != "worker"]
-        return heads[0].name if len(heads) == 1 and heads[0].role in ("lead", "solo") else ""
-
-    @property
-    def status(self) -> str:
-        return self.ended.status if self.ended else "unfinished"
-
-    @property
-    def settled(self) -> float:
-        """Dollars that are known to have been billed."""
-        return sum(a.cost for a in self.attempts.values())
-
-    @property
-    def unknown(self) -> float:
-        """Dollars that may have been billed beyond that."""
-        return sum(a.uncertain for a in self.attempts.values())
-
         self.reference = tuple(dict.fromkeys((*known, *moved)))
 
     def _run_ended(self, _: str, e: RunEnded) -> None:
@@ -380,6 +358,15 @@ class Fold:
     def _tool_ended(self, name: str, e: ToolEnded) -> None:
         self._close(name, e.call)
 
+    def _check_started(self, name: str, e: CheckStarted) -> None:
+        """No call of the agent's own, but its time: as long as it takes, a tool is at work for it."""
+        agent = self.agents[name]
+        agent.open_tools[e.check] = "check"
+        agent.turn(agent.tooling(), self.now)
+
+    def _check_ended(self, name: str, e: CheckEnded) -> None:
+        self._close(name, e.check)
+
     def _close(self, name: str, call: str) -> None:
         agent = self.agents.get(name)
         if agent is not None:
@@ -391,15 +378,6 @@ class Fold:
         agent.rejected[e.tool] = agent.rejected.get(e.tool, 0) + 1
 
     # --- the team ----------------------------------------------------------------------------------------------
-    def _check_started(self, name: str, e: CheckStarted) -> None:
-        """No call of the agent's own, but its time: as long as it takes, a tool is at work for it."""
-        agent = self.agents[name]
-        agent.open_tools[e.check] = "check"
-        agent.turn(agent.tooling(), self.now)
-
-    def _check_ended(self, name: str, e: CheckEnded) -> None:
-        self._close(name, e.check)
-
 
     def _delegation_started(self, _: str, e: DelegationStarted) -> None:
         self.delegations[e.delegation] = DelegationTrack(

@@ -60,6 +60,7 @@ def load_task(folder: Path) -> Task:
     if not ID.fullmatch(identity):
         raise UsageError(f"{file}: id: {identity!r} is not a name; use letters, digits, '.', '_' and '-'")
     mounts, reference = _reference(table.reference, file)
+    grader = _grader(table.grader, file) if table.grader else None
     task = Task(
         id=identity,
         prompt=_prompt(table, file, bool(reference)),
@@ -70,10 +71,10 @@ def load_task(folder: Path) -> Task:
         image=table.image,
         mounts=mounts,
         reference=reference,
-        grader=_grader(table.grader, file) if table.grader else None,
+        grader=grader,
         labels=table.labels,
-    )
         finish_check=build_command(grader) if grader is not None and grader.cases else "",
+    )
     return msgspec.structs.replace(task, digest=task_digest(task), grader_digest=grader_digest(task.grader))
 
 

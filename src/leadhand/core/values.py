@@ -317,6 +317,7 @@ class Task(Value, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     isolated: bool = False
     user: str = ""
+    finish_check: str = ""
 
 
 class Grade(Value, frozen=True, kw_only=True):
@@ -327,4 +328,3 @@ class Grade(Value, frozen=True, kw_only=True):
     total: int | None = None
     detail: dict[str, Any] = {}
     seconds: float = 0.0
-    finish_check: str = ""

@@ -47,7 +47,6 @@ _CODES = {
     kind: CODE[str(kind.__struct_config__.tag)]
     for kind in get_args(AnyEvent)
     if kind not in (ToolStarted, MessageAdded)
-_TOOLS = {"bash": CODE["command"], "finish": CODE["finish"]}
 }
 
 
@@ -99,13 +98,13 @@ class ViewFold:
             Compacted: self._compacted,
             AttemptStarted: self._attempt_started,
             AttemptReplied: self._replied,
-            CheckStarted: self._check_started,
-            CheckEnded: self._check_ended,
             AttemptFailed: self._failed,
             ToolStarted: self._tool_started,
             CommandEnded: self._command_ended,
             ToolEnded: self._tool_ended,
             CallRejected: self._rejected,
+            CheckStarted: self._check_started,
+            CheckEnded: self._check_ended,
             DelegationStarted: self._delegation_started,
             DelegationEnded: self._delegation_ended,
             MailSent: self._mail_sent,
@@ -140,7 +139,8 @@ class ViewFold:
     def _code(self, e: AnyEvent) -> int:
         """The kind of a row whose event alone does not say it."""
         if isinstance(e, ToolStarted):
-            return _TOOLS.get(e.tool) or CODE["wait" if e.tool in self._waiting else "tool"]
+            own = {"bash": "command", "finish": "finish"}.get(e.tool)
+            return CODE[own or ("wait" if e.tool in self._waiting else "tool")]
         assert isinstance(e, MessageAdded)
         if e.assigns:
             return CODE["assignment"]
@@ -311,7 +311,7 @@ class ViewFold:
         if e.outcome in ("failed", "not_tried"):
             self._mark(seq, "warning", "check failed" if e.outcome == "failed" else "not tried", label(e))
 
-    def _outcome(self, seq: int, agent: _Agent, call: str) -> None:
+    def _outcome(self, seq: int, agent: _Agent, call: str) -> int:
         start = agent.open_tools.pop(call, -1)
         self.columns.of[seq] = start
         self._closed(start, seq)

@@ -69,6 +69,7 @@ class ProgramBench:
             "blobs": str(self._blobs / one.id) if self._blobs is not None else "",
         }
         image = f"{one.image}:{IMAGE_TAG}"
+        grader = Grader(timeout_s=GRADING_S, options={k: v for k, v in options.items() if v})
         return Task(
             id=one.id,
             benchmark="programbench",
@@ -78,13 +79,13 @@ class ProgramBench:
             user="agent",
             mounts=(Mount(source=reference.path, target=TARGET),),
             reference=TARGET,
-            grader=Grader(timeout_s=GRADING_S, options={k: v for k, v in options.items() if v}),
+            grader=grader,
             digest=digest(canonical(["programbench", prompt, LIMITS, image, reference.image_id])),
             grader_digest=digest(canonical(["programbench", VERSION, IMAGE_TAG, one.id, one.tests_digest])),
             labels={"language": one.language, "difficulty": one.difficulty or "unlabelled"},
             isolated=True,
-        )
             finish_check=build_command(grader),
+        )
 
     async def grade(self, task: Task, submission: Path, start: StartSandbox, scratch: Path) -> Grade:
         """By the package's evaluator, in containers of its own. See `Benchmark.grade`."""
