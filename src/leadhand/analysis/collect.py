@@ -1,4 +1,4 @@
-"""A study's tables as scores: one row per run that counts as one."""
+"""A study's tables as scores: one row per run that counts as one, at everything that was paid for it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ from leadhand.analysis.tables import Tables
 
 
 def scores_of(study: Study, tables: Tables, *, with_degraded: bool = False) -> Scores:
-    """Scores of all runs. What failed as `infrastructure` has no reward; its dollars are added to the run that
-    replaced it, since both were paid (DESIGN.md section 4), or stay with it where none did.
+    """Scores of all runs. A run's cost is its own settled dollars and those of its earlier attempts, which failed or
+    were lost: both were paid (DESIGN.md section 4). Its minutes and its reward are its own.
     """
-    runs = tables["runs"]
-    group = ["design", "task"]
-    has_reward = pl.col("reward").is_not_null().any().over(group)
-    replaced = runs.filter((pl.col("status") == "infrastructure") & has_reward)
-    lost = replaced.group_by(group).agg(pl.col("cost").sum().alias("lost"))
-    kept = runs.join(replaced.select("run"), on="run", how="anti").join(lost, on=group, how="left")
-    first = pl.col("repeat") == pl.col("repeat").filter(pl.col("reward").is_not_null()).min().over(group)
-    frame = kept.with_columns(
-        cost=pl.col("cost") + pl.when(first).then(pl.col("lost").fill_null(0.0)).otherwise(0.0)
-    ).select(list(COLUMNS))
+    runs, replaced = _replaced(study, tables["runs"])
+    paid = pl.concat([_archived(tables), replaced]).group_by("run").agg(pl.col("earlier").sum())
+    frame = (
+        runs.join(paid, on="run", how="left")
+        .with_columns(pl.col("earlier").fill_null(0.0))
+        .with_columns(cost=pl.col("cost") + pl.col("earlier"))
+    )
     notes = list(study.notes)
     if tables.unreadable:
         notes.append(f"{len(tables.unreadable)} journals cannot be read: {tables.unreadable[0]}")
@@ -30,10 +27,40 @@ def scores_of(study: Study, tables: Tables, *, with_degraded: bool = False) -> S
     if len(versions) > 1:
         notes.append(f"the runs are of several versions of Leadhand: {', '.join(versions)}")
     return Scores(
-        frame=frame.sort("design", "task", "repeat"),
+        frame=frame.select(list(COLUMNS)).sort("design", "task", "repeat"),
         factors={name: study.factors[name] for name in study.factors},
         tasks=study.tasks,
         repeats=study.repeats,
         with_degraded=with_degraded,
+        tiers=study.tiers,
+        clusters=study.clusters,
         notes=tuple(notes),
     )
+
+
+def _archived(tables: Tables) -> pl.DataFrame:
+    """Dollars of archived attempts, by the run that they were tried for."""
+    attempts = tables["aside"].filter(pl.col("why") == "attempt")
+    return attempts.select(run="attempt_of", earlier="cost")
+
+
+def _replaced(study: Study, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The runs without those that another run replaced, and what these cost by that run.
+
+    In a folder of runs nothing says so but this: of several runs that claim one repeat of a design and a task, one that
+    ended as `infrastructure` was tried again. Its dollars go to the first that has a reward, or stay with it where none
+    has.
+    """
+    group = ["design", "task"]
+    clashing = pl.DataFrame(sorted(study.unnumbered), schema=dict.fromkeys(group, pl.String()), orient="row")
+    same = runs.join(clashing, on=group, how="semi")
+    firsts = (
+        same.filter(pl.col("reward").is_not_null())
+        .sort("repeat")
+        .group_by(group, maintain_order=True)
+        .agg(pl.col("run").first())
+    )
+    failed = same.filter(pl.col("status") == "infrastructure")
+    lost = failed.select(*group, earlier="cost").join(firsts, on=group).select("run", "earlier")
+    gone = failed.join(firsts, on=group, how="semi")
+    return runs.join(gone.select("run"), on="run", how="anti"), lost

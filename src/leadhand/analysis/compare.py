@@ -24,6 +24,7 @@ class DesignSummary(Value, frozen=True, kw_only=True):
     The total is the mean times the benchmark's tasks: what one pass costs. `reward_bounds` is where the mean over all
     tasks can lie, whatever the tasks without a counted run would have given. `frontier` is the share of bootstrap
     draws in which the design is on the reward-cost frontier (None without costs); `on_frontier` is the point estimate.
+    A design that nobody can buy (`reachable` is False: an oracle chose) is on no frontier and keeps none from it.
     """
 
     design: str
@@ -36,6 +37,7 @@ class DesignSummary(Value, frozen=True, kw_only=True):
     minutes: Estimate | None
     total_minutes: float | None
     stability: RunToRun
+    reachable: bool = True
     on_frontier: bool | None = None
     frontier: float | None = None
 
@@ -87,6 +89,7 @@ def _summary(scores: Scores, design: str, method: Method) -> DesignSummary:
         minutes=minutes_mean,
         total_minutes=minutes_mean.value * total if minutes_mean else None,
         stability=run_to_run(scores.by_repeat(design)),
+        reachable=scores.factors[design].reachable,
     )
 
 
@@ -108,10 +111,10 @@ def _clustered(scores: Scores, values: Floats, method: Method) -> Estimate | Non
 
 
 def _with_frontier(scores: Scores, rows: list[DesignSummary]) -> list[DesignSummary]:
-    """Frontier and its probability, over the tasks that all designs with costs have in common."""
+    """Frontier and its probability, over the tasks that all reachable designs with costs have in common."""
     import msgspec
 
-    chosen = [i for i, r in enumerate(rows) if r.reward is not None and r.cost is not None]
+    chosen = [i for i, r in enumerate(rows) if r.reward is not None and r.cost is not None and r.reachable]
     if not chosen:
         return rows
     reward = np.column_stack([scores.per_task(rows[i].design, "reward") for i in chosen])
@@ -128,7 +131,9 @@ def _with_frontier(scores: Scores, rows: list[DesignSummary]) -> list[DesignSumm
 
 
 def pairs(scores: Scores, base: str = "") -> list[tuple[str, str]]:
-    """The family of comparisons: each against `base`; else each team against its own solo control; else all pairs."""
+    """The family of comparisons: each against `base`; else each team or group against its own solo control; else all
+    pairs.
+    """
     if base:
         return [(d, base) for d in scores.designs if d != base]
     with_base = [(f.label, b.label) for f in scores.factors.values() if (b := base_of(f, scores.factors)) is not None]

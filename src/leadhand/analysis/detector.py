@@ -23,7 +23,7 @@ _NOT_PRODUCT = re.compile(r"(^|/)(tests?|testdata|fixtures|examples?|notes?|docs
 _CHECKING = re.compile(
     r"^((run_?)?tests?|check|compare|verify|bench|fuzz|difftest|conftest)([_\-.]|all).*$|^.*[_\-.](test|tests|spec)\.\w+$"
 )
-_SCRATCH = re.compile(r"^(/tmp|/var|/dev|/proc|/home|/root|~)(/|$)")
+_SCRATCH = re.compile(r"^(/tmp|/var|/dev|/proc|/home|/root|/scratch|~)(/|$)")
 REQUESTED = frozenset({"compile.sh"})
 """Files that the benchmark asks for: writing one is not yet implementing (the paper's figure 28 leaves them out)."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import get_args
 
 import msgspec
 
-from leadhand.core.design import Design
+from leadhand.core.design import Design, Strategy
+from leadhand.core.errors import UsageError
 from leadhand.core.values import Value
 
 
@@ -14,8 +16,9 @@ class Factors(Value, frozen=True, kw_only=True):
     """The factors of one design. `known` is False for a bare name: then only its scores can be compared.
 
     `workers` is the size of a fixed team (0 for solo), None for a dynamic one, which has a `cap`.
-    `lead` and `worker` are models with their reasoning effort, where one is set. `size` is that of a group without
-    a lead (`strategy` peers or best-of-k), in words.
+    `lead` and `worker` are models with their reasoning effort, where one is set. A group without a lead (`strategy`
+    peers or best-of-k) has `k` agents of the model `lead`, of which `chosen` says whose work counts (first, last; tests,
+    majority, oracle). `control` is the solo control that the study itself names; "" where it names none.
     """
 
     label: str
@@ -30,11 +33,33 @@ class Factors(Value, frozen=True, kw_only=True):
     messaging: str = "off"
     context: str = "brief"
     strategy: str = "team"
-    size: str = ""
+    k: int | None = None
+    chosen: str = ""
+    control: str = ""
+
+    @property
+    def group(self) -> bool:
+        """Whether these are equal agents without a lead: nobody delegates, so nothing is a lead's or a worker's."""
+        return self.strategy != "team"
+
+    @property
+    def reachable(self) -> bool:
+        """False for what nobody can buy: a choice by the grader itself is an upper bound of what choosing can bring."""
+        return self.chosen != "oracle"
 
     @property
     def homogeneous(self) -> bool:
-        return self.solo or self.strategy != "team" or self.lead == self.worker
+        return self.solo or self.group or self.lead == self.worker
+
+    @property
+    def size(self) -> str:
+        """The size of a group without a lead, in words; "" for solo agents and teams."""
+        if not self.group:
+            return ""
+        if self.strategy == "peers":
+            return f"{self.k or 'k'} peers" + (", last" if self.chosen == "last" else "")
+        by = f" by {self.chosen}" if self.chosen else ""
+        return f"best of {self.k or 'k'}{by}{'' if self.reachable else ', an upper bound'}"
 
     @property
     def models(self) -> str:
@@ -42,9 +67,10 @@ class Factors(Value, frozen=True, kw_only=True):
         return self.lead if self.homogeneous else f"{self.lead} + {self.worker}"
 
 
-def factors_of(design: Design, label: str = "") -> Factors:
+def factors_of(design: Design, label: str = "", control: str = "") -> Factors:
     """The factors of a design; without a label it gets one that tells them all."""
     workers = " / ".join(dict.fromkeys(_model(k.model, k.reasoning) for k in design.worker_kinds))
+    group = design.strategy != "team"
     factors = Factors(
         label=label,
         known=True,
@@ -58,13 +84,25 @@ def factors_of(design: Design, label: str = "") -> Factors:
         messaging=design.messaging,
         context=design.context,
         strategy=design.strategy,
-        size=_group(design),
+        k=design.k if group else None,
+        chosen={"peers": design.collect, "best-of-k": design.selector}.get(design.strategy, ""),
+        control=control,
     )
     return factors if label else _labelled(factors)
 
 
+COLUMNS = (
+    *("lead", "lead_reasoning", "worker", "worker_reasoning", "solo", "guidance", "schedule", "workers", "cap"),
+    *("messaging", "context", "strategy", "k", "collect", "selector", "control"),
+)
+"""The columns of a CSV that say what a design is."""
+
+
 def factors_from(row: Mapping[str, object], label: str) -> Factors:
-    """The factors named by columns of a CSV; without a `lead` and a `guidance` there is only the label."""
+    """The factors named by columns of a CSV; without a `lead` and a `guidance` there is only the label.
+
+    Raises `UsageError` for a strategy that does not exist.
+    """
 
     def text(name: str) -> str:
         value = row.get(name)
@@ -74,39 +112,44 @@ def factors_from(row: Mapping[str, object], label: str) -> Factors:
         value = text(name)
         return int(float(value)) if value else None
 
-    lead, guidance = text("lead"), text("guidance")
+    lead, guidance, strategy = text("lead"), text("guidance"), text("strategy") or "team"
+    if strategy not in get_args(Strategy):
+        raise UsageError(f"design {label!r}: strategy {strategy!r} is none of {', '.join(get_args(Strategy))}")
     if not lead or not guidance:
-        return Factors(label=label)
-    workers = number("workers")
-    solo = text("solo").lower() in ("1", "true", "yes") or workers == 0
+        return Factors(label=label, strategy=strategy, chosen=_chosen(strategy, text), control=text("control"))
+    workers, group = number("workers"), strategy != "team"
+    solo = not group and (text("solo").lower() in ("1", "true", "yes") or workers == 0)
+    alone = solo or group
+    worker, effort = (text("worker"), text("worker_reasoning")) if text("worker") else (lead, text("lead_reasoning"))
     return Factors(
         label=label,
         known=True,
         solo=solo,
-        lead=lead,
-        worker="" if solo else text("worker") or lead,
+        lead=_with_effort(lead, text("lead_reasoning")),
+        worker="" if alone else _with_effort(worker, effort),
         guidance=guidance,
-        schedule="" if solo else text("schedule") or "push",
-        workers=0 if solo else workers,
-        cap=None if solo or workers is not None else number("cap") or 5,
+        schedule="" if alone else text("schedule") or "push",
+        workers=0 if solo else (None if group else workers),
+        cap=None if alone or workers is not None else number("cap") or 5,
         messaging=text("messaging") or "off",
         context=text("context") or "brief",
+        strategy=strategy,
+        k=number("k") if group else None,
+        chosen=_chosen(strategy, text),
+        control=text("control"),
     )
 
 
+def _chosen(strategy: str, text: Callable[[str], str]) -> str:
+    return {"peers": text("collect") or "first", "best-of-k": text("selector")}.get(strategy, "")
+
+
 def _model(name: str, reasoning: str) -> str:
-    short = name.rsplit("/", 1)[-1]
-    return f"{short} ({reasoning})" if reasoning else short
+    return _with_effort(name.rsplit("/", 1)[-1], reasoning)
 
 
-def _group(design: Design) -> str:
-    """A group without a lead, in words; an oracle's choice is called what it is."""
-    if design.strategy == "team":
-        return ""
-    if design.strategy == "peers":
-        return f"{design.k} peers" + (", last" if design.collect == "last" else "")
-    bound = ", an upper bound" if design.selector == "oracle" else ""
-    return f"best of {design.k} by {design.selector}{bound}"
+def _with_effort(model: str, reasoning: str) -> str:
+    return f"{model} ({reasoning})" if reasoning else model
 
 
 def _labelled(f: Factors) -> Factors:
@@ -122,10 +165,15 @@ def _labelled(f: Factors) -> Factors:
 
 
 def base_of(design: Factors, all_designs: Mapping[str, Factors]) -> Factors | None:
-    """The solo control of a team (DESIGN.md section 5): the same lead's solo `minimal` for `minimal` teams, its solo
-    `PIV` for every team with stage guidance. None for solo designs, or where the control was not run.
+    """The solo control of a team or a group (DESIGN.md section 5): the same model's solo `minimal` for `minimal` ones,
+    its solo `PIV` for every one with stage guidance; the one that the study names, where it names any. None for solo
+    designs, or where the control was not run.
     """
-    if not design.known or design.solo:
+    if design.solo:
+        return None
+    if design.control:
+        return all_designs.get(design.control)
+    if not design.known:
         return None
     wanted = "minimal" if design.guidance == "minimal" else "PIV"
     return solo_of(design.lead, wanted, all_designs)

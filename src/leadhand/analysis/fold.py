@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from leadhand.analysis.detector import Seen, look
+from leadhand.analysis.detector import Seen
 from leadhand.analysis.phases import PhaseClock
+from leadhand.analysis.places import Places
 from leadhand.core.events import (
     AgentEnded,
     AgentStarted,
@@ -86,6 +87,11 @@ class AttemptTrack:
     cold: int = 0
     cold_cost: float = 0.0
 
+    @property
+    def uncertain(self) -> float:
+        """Dollars that may have been billed beyond `cost`: all that it could cost, where its outcome is not known."""
+        return self.bound if self.outcome == "unknown" else self.unknown
+
 
 @dataclass(slots=True)
 class DelegationTrack:
@@ -133,6 +139,7 @@ class Fold:
     def __init__(self, prices: Mapping[str, Price], reference: tuple[str, ...] = ()) -> None:
         self.prices = prices
         self.reference = reference
+        self.places = Places()
         self.now = 0.0
         self.events = 0
         self.sessions: set[int] = set()
@@ -216,6 +223,26 @@ class Fold:
             agent.open_tools.clear()
             agent.turn("out" if agent.phase == "out" else "other", self.now)
 
+    @property
+    def lead(self) -> str:
+        """The lead's or the solo agent's name; "" for a group without a lead (peers, candidates)."""
+        heads = [a for a in self.agents.values() if a.role != "worker"]
+        return heads[0].name if len(heads) == 1 and heads[0].role in ("lead", "solo") else ""
+
+    @property
+    def status(self) -> str:
+        return self.ended.status if self.ended else "unfinished"
+
+    @property
+    def settled(self) -> float:
+        """Dollars that are known to have been billed."""
+        return sum(a.cost for a in self.attempts.values())
+
+    @property
+    def unknown(self) -> float:
+        """Dollars that may have been billed beyond that."""
+        return sum(a.uncertain for a in self.attempts.values())
+
     # --- the run -----------------------------------------------------------------------------------------------
 
     def _run_started(self, _: str, e: RunStarted) -> None:
@@ -225,12 +252,9 @@ class Fold:
         self.submission = e.blob
 
     def _sandbox_started(self, _: str, e: SandboxStarted) -> None:
-        """A sandbox may show the reference, and the workspace with the link to it, under other paths."""
-        info, known = e.info, self.reference
-        moved = [info.path(r) for r in known] + [
-            r.replace("/workspace", info.workspace, 1) for r in known if r.startswith("/workspace/")
-        ]
-        self.reference = tuple(dict.fromkeys((*known, *moved)))
+        """A sandbox may show the reference under another path; candidates have a sandbox each."""
+        self.reference = tuple(dict.fromkeys((*self.reference, *map(e.info.path, self.reference))))
+        self.places.add(e.info)
 
     def _run_ended(self, _: str, e: RunEnded) -> None:
         self.ended, self.ended_s = e, self.now
@@ -345,7 +369,7 @@ class Fold:
         if e.tool == "bash":
             text = _command(agent.commands.get(e.call, ""))
             self.commands[e.call] = CommandTrack(
-                agent=name, call=e.call, started=self.now, text=text, seen=look(text, self.reference)
+                agent=name, call=e.call, started=self.now, text=text, seen=self.places.seen(text, self.reference)
             )
 
     def _command_ended(self, name: str, e: CommandEnded) -> None:

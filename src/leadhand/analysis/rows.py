@@ -13,7 +13,11 @@ import polars as pl
 
 
 class RunRow(NamedTuple):
-    """One run: outcome, money, time, and everything that is counted per run."""
+    """One run: outcome, money, time, and everything that is counted per run.
+
+    The lead's columns are the solo agent's in a solo run, and None in a group without a lead (peers, candidates): there
+    the `agents` table tells them apart.
+    """
 
     run: str
     design: str
@@ -67,14 +71,14 @@ class RunRow(NamedTuple):
     merged_deliveries: int
     delivered_chars: int
     worker_source_files: int
-    lead_source_files: int
+    lead_source_files: int | None
     worker_reference_runs: int
-    lead_reference_runs: int
+    lead_reference_runs: int | None
     lead_reference_after_reports: int | None
-    lead_model_s: float
-    lead_tool_s: float
-    lead_idle_s: float
-    lead_limited_s: float
+    lead_model_s: float | None
+    lead_tool_s: float | None
+    lead_idle_s: float | None
+    lead_limited_s: float | None
     worker_model_s: float
     worker_tool_s: float
     worker_limited_s: float
@@ -237,6 +241,24 @@ class SubmissionRow(NamedTuple):
     language_bytes: int
 
 
+class AsideRow(NamedTuple):
+    """A folder whose result does not count and whose dollars do. `why`: an archived `attempt` of the run `attempt_of`,
+    or a run that was `dropped` from its study.
+    """
+
+    run: str
+    why: str
+    attempt_of: str
+    design: str
+    task: str
+    repeat: int
+    status: str
+    cost: float
+    unknown_cost: float
+    minutes: float
+    steps: int
+
+
 ROWS: dict[str, type[NamedTuple]] = {
     "runs": RunRow,
     "agents": AgentRow,
@@ -247,6 +269,7 @@ ROWS: dict[str, type[NamedTuple]] = {
     "file_changes": FileChangeRow,
     "phases": PhaseRow,
     "submissions": SubmissionRow,
+    "aside": AsideRow,
 }
 
 _TYPES: dict[type, pl.DataType] = {str: pl.String(), int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean()}

@@ -25,6 +25,7 @@ COLUMNS: dict[str, pl.DataType] = {
     "repeat": pl.Int64(),
     "reward": pl.Float64(),
     "cost": pl.Float64(),
+    "earlier": pl.Float64(),
     "minutes": pl.Float64(),
     "valid": pl.Boolean(),
     "degraded": pl.Boolean(),
@@ -36,7 +37,8 @@ COLUMNS: dict[str, pl.DataType] = {
 class Scores:
     """All runs of a study as scores. `tasks` is the benchmark: a mean goes over these, whoever has run them.
 
-    `frame` has the columns of `COLUMNS`; reward in [0, 1] or null, cost in dollars, minutes of active time.
+    `frame` has the columns of `COLUMNS`; reward in [0, 1] or null, cost in dollars, `earlier` the part of it that went
+    into attempts which this run replaced, minutes of active time.
     """
 
     frame: pl.DataFrame
@@ -94,7 +96,10 @@ class Scores:
 
 
 class Standing(Value, frozen=True, kw_only=True):
-    """What became of a design's runs. expected = counted + degraded + invalid + without reward + never run."""
+    """What became of a design's runs. expected = counted + degraded + invalid + without reward + never run.
+
+    A run without a reward is that alone, however it ended; an invalid one has a reward that does not count.
+    """
 
     design: str
     expected: int
@@ -113,10 +118,10 @@ class Standing(Value, frozen=True, kw_only=True):
 def standing(scores: Scores, design: str) -> Standing:
     """Count the runs of one design by what keeps them from counting. Extra runs beyond the grid raise `expected`."""
     rows = scores.frame.filter(pl.col("design") == design)
-    invalid = int((~rows["valid"]).sum())
-    open_rows = rows.filter(pl.col("valid"))
-    no_reward = int(open_rows["reward"].null_count())
-    graded = open_rows.filter(pl.col("reward").is_not_null())
+    no_reward = int(rows["reward"].null_count())
+    graded = rows.filter(pl.col("reward").is_not_null())
+    invalid = int((~graded["valid"]).sum())
+    graded = graded.filter(pl.col("valid"))
     degraded = 0 if scores.with_degraded else int(graded["degraded"].sum())
     expected = max(len(scores.tasks) * scores.repeats, len(rows))
     return Standing(

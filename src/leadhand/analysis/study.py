@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,7 @@ from leadhand.analysis.factors import Factors, factors_of
 from leadhand.core.chain import canonical, digest
 from leadhand.core.design import Design
 from leadhand.core.errors import JournalError, UsageError
-from leadhand.core.values import Limits, Task, Value
+from leadhand.core.values import Limits, Value
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import RunFile, read_run_file
 
@@ -30,11 +30,16 @@ class Listed(Value, frozen=True, kw_only=True):
 
 
 class Planned(Value, frozen=True, kw_only=True):
-    """What the study was to be: its tasks, repeats, and what it is about."""
+    """What the study was to be: its tasks, repeats, and what it is about; designs, their solo controls, the tasks'
+    labels, where it says so.
+    """
 
     about: str = ""
     tasks: tuple[str, ...] = ()
     repeats: int = 0
+    designs: dict[str, Design] = {}
+    controls: dict[str, str] = {}
+    labels: dict[str, dict[str, str]] = {}
 
 
 class StudyFile(Value, frozen=True, kw_only=True):
@@ -45,25 +50,40 @@ class StudyFile(Value, frozen=True, kw_only=True):
 
 
 class Member(NamedTuple):
-    """One run of a study, before its journal is read. `stamp` changes when the run does."""
+    """One run of a study, before its journal is read. `stamp` changes when the run does.
+
+    `aside` says why its result does not count though its money does: it is an archived attempt of the run
+    `attempt_of`, or a run that the study no longer asks for.
+    """
 
     paths: RunPaths
     design: str
     task: str
     repeat: int
-    stamp: str
+    stamp: str = ""
+    aside: Literal["", "attempt", "dropped"] = ""
+    attempt_of: str = ""
 
 
 class Study(NamedTuple):
-    """Runs, and what they were planned to be. `notes` say what was odd in the folder."""
+    """Runs, and what they were planned to be. `notes` say what was odd in the folder.
+
+    `aside` are folders whose result does not count, but whose money was spent: attempts that failed or were lost, and
+    runs that the study no longer lists. `unnumbered` are (design, task) whose runs claimed one repeat. `tiers` and
+    `clusters` are the tasks' own labels.
+    """
 
     folder: Path
     members: tuple[Member, ...]
+    aside: tuple[Member, ...]
     factors: dict[str, Factors]
     tasks: tuple[str, ...]
     repeats: int
     question: str
     notes: tuple[str, ...]
+    unnumbered: frozenset[tuple[str, str]]
+    tiers: dict[str, str]
+    clusters: dict[str, str]
 
 
 def read_study(folder: Path) -> Study:
@@ -74,39 +94,94 @@ def read_study(folder: Path) -> Study:
     """
     listed = _study_file(folder)
     root = folder / "runs" if (folder / "runs").is_dir() else folder
-    given = {name.run: name for name in listed.runs}
-    files: list[tuple[RunPaths, RunFile]] = []
+    found, notes = _readable(root)
+    if not found:
+        raise UsageError(f"no runs in {folder}; a study or a folder of run folders is wanted (run.json in each)")
+    given = {one.run: one for one in listed.runs}
+    kept = [f for f in found if not given or f.name in given]
+    labels = _labels((f.file.lock.design, given[f.name].design if f.name in given else "") for f in kept)
+    everything = [_member(f, label, given.get(f.name)) for f, label in zip(kept, labels.names, strict=True)]
+    dropped = [_member(f, "", None) for f in found if f not in kept]
+    members, unnumbered = _numbered([m for m in everything if not m.aside])
+    if unnumbered:
+        notes.append(
+            f"{sum((m.design, m.task) in unnumbered for m in members)} runs of one design on one task had the same "
+            "repeat number and were numbered in order of start"
+        )
+    plan = listed.study
+    own = {f.lock.task.id: f.lock.task.labels for f in (k.file for k in kept)} | plan.labels
+    return Study(
+        folder=folder,
+        members=tuple(members),
+        aside=tuple(m for m in [*everything, *dropped] if m.aside),
+        factors=_factors(labels.factors, listed),
+        tasks=plan.tasks or tuple(sorted({m.task for m in everything} | {r.task for r in listed.runs})),
+        repeats=plan.repeats or max([1, *(m.repeat for m in everything), *(r.repeat for r in listed.runs)]),
+        question=plan.about,
+        notes=tuple(notes),
+        unnumbered=unnumbered,
+        tiers=_labelled(own, "difficulty", "tier"),
+        clusters=_labelled(own, "cluster", "repository", "repo"),
+    )
+
+
+_ATTEMPT = re.compile(r"(?P<run>.+)\.attempt-\d+")
+
+
+def attempt_of(name: str) -> str:
+    """The run of which a folder is an archived attempt (`RUN.attempt-N`); "" for a run's own folder."""
+    match = _ATTEMPT.fullmatch(name)
+    return match["run"] if match else ""
+
+
+class _Found(NamedTuple):
+    paths: RunPaths
+    attempt_of: str
+    file: RunFile
+
+    @property
+    def name(self) -> str:
+        """The run whose folder this is, or was to be."""
+        return self.attempt_of or self.paths.id
+
+
+def _readable(root: Path) -> tuple[list[_Found], list[str]]:
+    """Every run folder below `root`, and a note for each that cannot be read."""
+    found: list[_Found] = []
     notes: list[str] = []
-    found = _folders(root)
-    archived = [p for p in found if is_attempt(p.id)]
-    if archived:
-        notes.append(f"{len(archived)} archived attempts that failed are left out; each was tried again")
-    for paths in found:
-        if is_attempt(paths.id):
-            continue
+    for paths in _folders(root):
         try:
-            files.append((paths, read_run_file(paths.run_json)))
+            found.append(_Found(paths, attempt_of(paths.id), read_run_file(paths.run_json)))
         except JournalError as error:
             notes.append(f"left out: {error}")
-    if not files:
-        raise UsageError(f"no runs in {folder}; a study or a folder of run folders is wanted (run.json in each)")
-    labels = _labels((f.lock.design, given[p.id].design if p.id in given else "") for p, f in files)
-    members = [
-        Member(paths, label, _task(given.get(paths.id), file.lock.task), _repeat(given.get(paths.id), file), "")
-        for (paths, file), label in zip(files, labels.names, strict=True)
-    ]
-    members, renumbered = _numbered(members)
-    notes += [renumbered] if renumbered else []
-    tasks = listed.study.tasks or tuple(sorted({m.task for m in members} | {r.task for r in listed.runs}))
-    for run in listed.runs:  # a design of which nothing was ever started is missed, not forgotten
-        labels.factors.setdefault(run.design, Factors(label=run.design))
-    repeats = listed.study.repeats or max([m.repeat for m in members] + [r.repeat for r in listed.runs])
-    return Study(folder, tuple(members), labels.factors, tasks, repeats, listed.study.about, tuple(notes))
+    return found, notes
 
 
-def is_attempt(name: str) -> bool:
-    """Whether a run folder was put aside as a failed attempt (`RUN.attempt-N`)."""
-    return bool(re.search(r"\.attempt-\d+$", name))
+def _member(found: _Found, label: str, listed: Listed | None) -> Member:
+    """Without a `label` it is none of the study's any more."""
+    paths, of, file = found
+    task, repeat = (listed.task, listed.repeat) if listed else (file.lock.task.id, file.request.repeat)
+    aside: Literal["", "attempt", "dropped"] = ("attempt" if of else "") if label else "dropped"
+    return Member(paths, label or factors_of(file.lock.design).label, task, repeat, aside=aside, attempt_of=of)
+
+
+def _factors(seen: dict[str, Factors], listed: StudyFile) -> dict[str, Factors]:
+    """Those of every design, in the study's order, with its own controls; one of which nothing was ever started is
+    missed, not forgotten.
+    """
+    plan = listed.study
+    found: dict[str, Factors] = {n: factors_of(d, n, plan.controls.get(n, "")) for n, d in plan.designs.items()}
+    for name, factors in seen.items():
+        found.setdefault(name, factors)
+    for run in listed.runs:
+        found.setdefault(run.design, Factors(label=run.design))
+    return found
+
+
+def _labelled(labels: Mapping[str, Mapping[str, str]], *names: str) -> dict[str, str]:
+    """The first of these labels that a task has; "unlabelled" is none."""
+    found = {task: next((own[n] for n in names if own.get(n)), "") for task, own in labels.items()}
+    return {task: label for task, label in found.items() if label and label != "unlabelled"}
 
 
 def _study_file(folder: Path) -> StudyFile:
@@ -126,14 +201,6 @@ def _folders(root: Path) -> list[RunPaths]:
     except OSError as error:
         raise UsageError(f"cannot read the folder {root}: {error.strerror}") from error
     return [RunPaths(root / n) for n in names if (root / n / "run.json").is_file()]
-
-
-def _task(listed: Listed | None, task: Task) -> str:
-    return listed.task if listed else task.id
-
-
-def _repeat(listed: Listed | None, file: RunFile) -> int:
-    return listed.repeat if listed else file.request.repeat
 
 
 class _Labels(NamedTuple):
@@ -157,19 +224,16 @@ def _labels(designs: Iterable[tuple[Design, str]]) -> _Labels:
     return _Labels(names, factors)
 
 
-def _numbered(members: list[Member]) -> tuple[list[Member], str]:
-    """Runs of one design on one task that claim the same repeat are numbered in the order of their start."""
+def _numbered(members: list[Member]) -> tuple[list[Member], frozenset[tuple[str, str]]]:
+    """Runs of one design on one task that claim the same repeat are numbered in the order of their start; which."""
     groups: dict[tuple[str, str], list[Member]] = defaultdict(list)
     for m in members:
         groups[m.design, m.task].append(m)
     result: list[Member] = []
-    changed = 0
-    for group in groups.values():
-        taken = [m.repeat for m in group]
-        if len(set(taken)) == len(taken):
-            result += group
-            continue
-        changed += len(group)
-        result += [m._replace(repeat=i) for i, m in enumerate(group, start=1)]
-    note = f"{changed} runs of one design on one task had the same repeat number and were numbered in order of start"
-    return result, note if changed else ""
+    changed: set[tuple[str, str]] = set()
+    for key, group in groups.items():
+        if len({m.repeat for m in group}) < len(group):
+            changed.add(key)
+            group = [m._replace(repeat=i) for i, m in enumerate(group, start=1)]
+        result += group
+    return result, frozenset(changed)

@@ -11,13 +11,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import polars as pl
 
 from leadhand.analysis.detector import reference_paths
 from leadhand.analysis.fold import Fold
-from leadhand.analysis.rows import ROWS, frame, schema
+from leadhand.analysis.rows import ROWS, AsideRow, frame, schema
 from leadhand.analysis.study import Member, Study
 from leadhand.analysis.submission import submission_of
 from leadhand.analysis.tabulate import Label, Rows, tabulate
@@ -27,7 +28,7 @@ from leadhand.core.journal import read_journal
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import read_run_file
 
-VERSION = 1
+VERSION = 2
 CACHE = ".tables"
 CHUNK = 250
 ALONE = 64
@@ -36,7 +37,10 @@ ALONE = 64
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """One data frame per table name of `rows.ROWS`; `unreadable` lists runs with a broken journal, and why."""
+    """One data frame per table name of `rows.ROWS`; `unreadable` lists runs with a broken journal, and why.
+
+    `aside` has a row for each folder whose result does not count; no other table knows of it.
+    """
 
     frames: dict[str, pl.DataFrame]
     unreadable: tuple[str, ...]
@@ -56,7 +60,7 @@ class Manifest(msgspec.Struct):
 def read_tables(study: Study, *, cache: bool = True, processes: int | None = None) -> Tables:
     """The tables of a study. The cache lies in the study's folder under `.tables/` and can be deleted at any time."""
     folder = study.folder / CACHE
-    stamped = [m._replace(stamp=_stamp(m)) for m in study.members]
+    stamped = [m._replace(stamp=_stamp(m)) for m in (*study.members, *study.aside)]
     stamps = {m.paths.id: m.stamp for m in stamped}
     manifest = _manifest(folder) if cache else None
     kept = {run for run, stamp in manifest.stamps.items() if stamps.get(run) == stamp} if manifest else set()
@@ -87,7 +91,7 @@ def _stamp(member: Member) -> str:
         found = os.stat(member.paths.journal)
     except OSError:
         return ""
-    labels = digest(canonical([member.design, member.task, member.repeat]))[:8]
+    labels = digest(canonical([member.design, member.task, member.repeat, member.aside]))[:8]
     return f"{found.st_size}-{found.st_mtime_ns}-{labels}"
 
 
@@ -139,6 +143,9 @@ def _folded(members: Sequence[Member], processes: int | None) -> tuple[list[dict
     return parts, unreadable
 
 
+Packed = tuple[str, str, str, int, str, Literal["", "attempt", "dropped"], str]
+"""A `Member` on its way to another process."""
+
 Folded = tuple[dict[str, bytes], list[str]]
 
 
@@ -174,7 +181,7 @@ def _in_processes(chunks: list[Sequence[Member]], count: int) -> Iterator[Folded
 
 def _work(folder: Path) -> None:
     """What one such process does: fold the chunks it was given, one part each."""
-    work = msgspec.json.decode((folder / "work.json").read_bytes(), type=list[list[tuple[str, str, str, int, str]]])
+    work = msgspec.json.decode((folder / "work.json").read_bytes(), type=list[list[Packed]])
     for number, chunk in enumerate(work):
         encoded, bad = fold_chunk([Member(RunPaths(Path(m[0])), *m[1:]) for m in chunk])
         part = folder / f"{number}.part"
@@ -213,6 +220,9 @@ def fold_run(member: Member) -> Rows:
     paths = member.paths
     lock = read_run_file(paths.run_json).lock
     fold = Fold(lock.prices, reference_paths(lock.task))
+    if member.aside:
+        begun = paths.journal.exists()  # one that was lost before its first event has cost nothing
+        return {"aside": [aside(fold.apply(read_journal(paths.journal) if begun else []), member)]}
     fold.apply(read_journal(paths.journal))
     label = Label(
         run=paths.id,
@@ -226,6 +236,23 @@ def fold_run(member: Member) -> Rows:
     submitted = submission_of(paths.id, paths.blob(fold.submission)) if fold.submission else None
     rows["submissions"] = [submitted] if submitted else []
     return rows
+
+
+def aside(fold: Fold, member: Member) -> AsideRow:
+    """What is kept of a folder that does not count: its money, and how it ended."""
+    return AsideRow(
+        run=member.paths.id,
+        why=member.aside,
+        attempt_of=member.attempt_of,
+        design=member.design,
+        task=member.task,
+        repeat=member.repeat,
+        status=fold.status,
+        cost=fold.settled,
+        unknown_cost=fold.unknown,
+        minutes=fold.ended_s / 60,
+        steps=sum(a.steps for a in fold.agents.values()),
+    )
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ INVALID = ("cancelled", "infrastructure", "unfinished")
 def tabulate(fold: Fold, label: Label) -> Rows:
     """All rows of one run but its submission."""
     span = detected_span(fold)
-    lead = next(iter(fold.agents), "")
+    lead = fold.lead
     mean_similarity, best = pairwise([d.report for d in fold.delegations.values() if d.ended is not None])
     ended = [d.delegation for d in fold.delegations.values() if d.ended is not None]
     similarity = dict(zip(ended, best, strict=True))
@@ -84,14 +84,13 @@ def _run(
     similarity: dict[str, float | None],
     answers: dict[str, bool],
 ) -> RunRow:
-    status = fold.ended.status if fold.ended else "unfinished"
+    status = fold.status
     graded = reward_of(fold.gradings, label.grader_digest)
     agents = list(fold.agents.values())
     workers = [a for a in agents if a.role == "worker"]
     delegations = list(fold.delegations.values())
     directions = [direction(m, lead) for m in fold.mail.values() if m.delivered is not None]
     asked = {m.mail for m in fold.mail.values() if "?" in m.text}
-    files = files_written(fold, lead)
     heads, hands = {lead}, {a.name for a in workers}
     delivered = [d.delivered for d in delegations if d.delivered is not None]
     attempts = list(fold.attempts.values())
@@ -111,8 +110,8 @@ def _run(
         reward=graded.grade.reward if graded and status != "infrastructure" else None,
         passed=graded.grade.passed if graded else None,
         total=graded.grade.total if graded else None,
-        cost=sum(a.cost for a in attempts),
-        unknown_cost=sum(a.unknown for a in attempts) + sum(a.bound for a in attempts if a.outcome == "unknown"),
+        cost=fold.settled,
+        unknown_cost=fold.unknown,
         minutes=fold.ended_s / 60,
         events=fold.events,
         agents=len(agents),
@@ -148,10 +147,10 @@ def _run(
         deliveries=len(fold.deliveries),
         merged_deliveries=sum(len(d) > 1 for d in fold.deliveries),
         delivered_chars=sum(len(fold.delegations[d].report) for group in fold.deliveries for d in group),
-        worker_source_files=files.workers,
-        lead_source_files=files.lead,
+        worker_source_files=files_written(fold, hands),
+        lead_source_files=files_written(fold, heads) if lead else None,
         worker_reference_runs=references(fold, hands),
-        lead_reference_runs=references(fold, heads),
+        lead_reference_runs=references(fold, heads) if lead else None,
         lead_reference_after_reports=references(fold, heads, max(delivered)) if delivered else None,
         critical_worker_s=fold.idle_worked,
         **_times(fold.agents.get(lead), workers),
@@ -159,8 +158,9 @@ def _run(
 
 
 def _times(head: AgentTrack | None, workers: list[AgentTrack]) -> dict[str, Any]:
-    """The columns that say where the lead's and the workers' seconds went."""
-    times = {f"lead_{part}_s": _seconds(head, part) for part in ("model", "tool", "idle", "limited")}
+    """The columns that say where the lead's and the workers' seconds went; None where there is no lead."""
+    parts = ("model", "tool", "idle", "limited")
+    times: dict[str, Any] = {f"lead_{part}_s": _seconds(head, part) if head else None for part in parts}
     return times | {f"worker_{p}_s": sum(_seconds(w, p) for w in workers) for p in ("model", "tool", "limited")}
 
 
@@ -174,8 +174,8 @@ def _calls(agents: Iterable[AgentTrack], tool: str = "") -> int:
     return sum(sum(a.calls.values()) for a in agents)
 
 
-def _seconds(agent: AgentTrack | None, doing: str) -> float:
-    return agent.seconds.get(doing, 0.0) if agent else 0.0
+def _seconds(agent: AgentTrack, doing: str) -> float:
+    return agent.seconds.get(doing, 0.0)
 
 
 def _agents(fold: Fold, run: str) -> list[tuple[Any, ...]]:
@@ -209,7 +209,7 @@ def _agent(
         output_tokens=sum(t.usage.output for t in mine),
         all_tokens=sum(t.usage.total for t in mine),
         cost=sum(t.cost for t in mine),
-        unknown_cost=sum(t.unknown for t in mine),
+        unknown_cost=sum(t.uncertain for t in mine),
         tool_calls=sum(a.calls.values()),
         bash_calls=a.calls.get("bash", 0),
         rejected_calls=sum(a.rejected.values()),
@@ -247,7 +247,7 @@ def _attempts(fold: Fold, run: str, span: Span) -> list[tuple[Any, ...]]:
             a.usage.output,
             a.usage.reasoning,
             a.cost,
-            a.unknown,
+            a.uncertain,
             a.cold,
             a.cold_cost,
             a.delegation,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from leadhand.analysis.factors import COLUMNS as FACTOR_COLUMNS
 from leadhand.analysis.factors import Factors, factors_from
 from leadhand.analysis.scores import COLUMNS, Missing, Scores
 from leadhand.core.errors import UsageError
@@ -17,15 +18,16 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "repeat": ("repeat", "run", "seed", "trial"),
     "reward": ("reward", "score", "resolved", "pass"),
     "cost": ("cost", "cost_usd", "usd", "dollars"),
+    "earlier": ("attempts_cost",),
     "minutes": ("minutes", "wall_minutes"),
     "seconds": ("wall_clock_s", "wall_s", "seconds"),
     "status": ("status",),
+    "valid": ("valid",),
     "degraded": ("degraded",),
     "resumed": ("resumed",),
     "tier": ("tier", "difficulty"),
     "cluster": ("cluster", "repository", "repo"),
 }
-FACTOR_COLUMNS = ("lead", "worker", "solo", "guidance", "schedule", "workers", "cap", "messaging", "context")
 
 
 def read_scores(
@@ -89,14 +91,16 @@ def _tidy(raw: pl.DataFrame, found: Mapping[str, str], path: Path) -> pl.DataFra
     def number(what: str) -> pl.Expr:
         return pl.col(found[what]).str.strip_chars().replace("", None).cast(pl.Float64)
 
-    def flag(what: str) -> pl.Expr:
+    def flag(what: str, usual: bool = False) -> pl.Expr:
         if what not in found:
-            return pl.lit(False)
-        return pl.col(found[what]).str.to_lowercase().is_in(["1", "true", "yes"]).fill_null(False)
+            return pl.lit(usual)
+        text = pl.col(found[what]).str.strip_chars().str.to_lowercase()
+        return pl.when(text == "").then(usual).otherwise(text.is_in(["1", "true", "yes"])).fill_null(usual)
 
     minutes = number("minutes") if "minutes" in found else pl.lit(None, pl.Float64)
     if "minutes" not in found and "seconds" in found:
         minutes = number("seconds") / 60
+    earlier = number("earlier").fill_null(0.0) if "earlier" in found else pl.lit(0.0)
     status = pl.col(found["status"]) if "status" in found else pl.lit("finished")
     try:
         frame = raw.select(
@@ -104,9 +108,10 @@ def _tidy(raw: pl.DataFrame, found: Mapping[str, str], path: Path) -> pl.DataFra
             task=pl.col(found["task"]),
             repeat=number("repeat").cast(pl.Int64) if "repeat" in found else pl.lit(1, pl.Int64),
             reward=number("reward"),
-            cost=number("cost") if "cost" in found else pl.lit(None, pl.Float64),
+            cost=number("cost") + earlier if "cost" in found else pl.lit(None, pl.Float64),
+            earlier=earlier,
             minutes=minutes,
-            valid=status != "cancelled",
+            valid=(status != "cancelled").fill_null(True) & flag("valid", True),
             degraded=flag("degraded"),
             resumed=flag("resumed"),
         )
@@ -123,7 +128,7 @@ def _check(frame: pl.DataFrame, path: Path) -> None:
             f"{path}: reward {outside['reward'][0]:g} of task {outside['task'][0]!r} is not in [0, 1]; "
             "divide percentages by 100"
         )
-    if len(frame.filter((pl.col("cost") < 0) | (pl.col("minutes") < 0))):
+    if len(frame.filter((pl.col("cost") < 0) | (pl.col("earlier") < 0) | (pl.col("minutes") < 0))):
         raise UsageError(f"{path}: a cost or a time is below 0")
     unnamed = frame.filter(pl.col("task").is_null() | pl.col("design").is_null() | pl.col("repeat").is_null())
     if len(unnamed):

@@ -8,7 +8,7 @@ from leadhand.report.evidence import Evidence, mean_of
 
 def answer(e: Evidence) -> str:
     """A few sentences from the numbers alone."""
-    known = [s for s in e.summaries.values() if s.reward is not None]
+    known = [s for s in e.summaries.values() if s.reward is not None and s.reachable]
     if not known:
         return "No design has a graded run that counts, so nothing can be said."
     best = max(known, key=lambda s: mean_of(s.reward) or 0.0)
@@ -20,6 +20,7 @@ def answer(e: Evidence) -> str:
         frontier.sort(key=lambda s: mean_of(s.cost) or 0.0)
         names = "; ".join(f"{s.design} ({100 * (s.frontier or 0):.0f} %)" for s in frontier)
         parts.append(f"From cheap to dear, nobody beats these by their means: {names}; in brackets, how sure that is.")
+    parts.append(_bounds(e))
     parts.append(_sight(e))
     return " ".join(p for p in parts if p)
 
@@ -34,7 +35,7 @@ def _best(e: Evidence, design: str) -> str:
 
 def _rivals(e: Evidence, best: str) -> str:
     """Which designs are not shown to be worse, and the cheapest of them."""
-    family = [(best, d) for d in e.factors if d != best]
+    family = [(best, d) for d, f in e.factors.items() if d != best and f.reachable]
     found = compare(e.scores, family, e.method)
     alike = [c.base for c in found if c.p_adjusted is None or c.p_adjusted >= 0.05]
     if not alike:
@@ -46,6 +47,13 @@ def _rivals(e: Evidence, best: str) -> str:
         cheap = f"; the cheapest of these is {cheapest} at ${mean_of(e.summaries[cheapest].cost):.2f} a task"
     few = "; ".join(alike[:3]) + (f"; and {len(alike) - 3} more" if len(alike) > 3 else "")
     return f"Not shown to be worse (paired over tasks, Holm, 5 %): {few}{cheap}."
+
+
+def _bounds(e: Evidence) -> str:
+    """What a perfect choice among candidates would bring, which nobody can buy."""
+    bounds = [s for s in e.summaries.values() if s.reward is not None and not s.reachable]
+    told = "; ".join(f"{s.design} {mean_of(s.reward):.3f}" for s in bounds)
+    return f"Out of reach, as upper bounds (the grader chose the best candidate): {told}." if told else ""
 
 
 def _sight(e: Evidence) -> str:

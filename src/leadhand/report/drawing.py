@@ -38,25 +38,42 @@ def log_axis(ax: Axes, values: Sequence[float], money: bool) -> None:
 def tradeoff(
     ax: Axes, t: Table, x: str, *, y: str = "reward", label: str = "design", money: bool = True, name_all: bool = False
 ) -> None:
-    """Reward against cost or time: colour by models, shape by guidance, open for solo; the frontier as a line."""
+    """Reward against cost or time: colour by models, shape by guidance, open for solo, half open for groups without a
+    lead; the frontier as a line. What is an upper bound only is a cross, and on no frontier.
+    """
     rows = [(i, r) for i, r in enumerate(t.dicts()) if r[x] is not None and r[y] is not None]
     colour = colours([r["models"] for _, r in rows])
     for i, r in rows:
-        filled = "white" if r["solo"] else colour[r["models"]]
         bars = ax.errorbar(
-            r[x], r[y], yerr=_arms(r[y], r["low"], r["high"]), fmt=MARKERS.get(r["guidance"], "o"), ms=6,
-            mfc=filled, mec=colour[r["models"]], ecolor=colour[r["models"]] + "70", elinewidth=0.8, zorder=3,
+            r[x], r[y], yerr=_arms(r[y], r["low"], r["high"]), ms=6, mec=colour[r["models"]],
+            ecolor=colour[r["models"]] + "70", elinewidth=0.8, zorder=3,
+            **_mark_of(r["kind"], r["guidance"], colour[r["models"]]),
         )  # fmt: skip
         mark(bars[0], i)
     log_axis(ax, [r[x] for _, r in rows], money)
-    best = _front([(r[x], r[y]) for _, r in rows])
+    best = _front([(r[x], r[y]) for _, r in rows if r["kind"] != BOUND])
     ax.step([b[0] for b in best], [b[1] for b in best], where="post", color="#555555", lw=1.0, ls="--", zorder=2)
     ax.set_xlabel(t.label(x))
     ax.set_ylabel(t.label(y))
     _keys(ax, colour, [r for _, r in rows])
     on = {(r[x], r[y]) for _, r in rows} if name_all else set(best)
     others = [(r[x], r[y]) for _, r in rows]
+    on |= {(r[x], r[y]) for _, r in rows if r["kind"] == BOUND}
     place_labels(ax, [(r[x], r[y], r[label]) for _, r in rows if (r[x], r[y]) in on], others)
+
+
+BOUND = "upper bound"
+_GROUPS = ("peers", "best of k")
+
+
+def _mark_of(kind: str, guidance: str, colour: str) -> dict[str, Any]:
+    """How a mark looks, in `errorbar`'s words."""
+    if kind == BOUND:
+        return {"fmt": "x", "mew": 1.6}
+    shape = MARKERS.get(guidance, "o")
+    if kind in _GROUPS:
+        return {"fmt": shape, "color": colour, "fillstyle": "left", "markerfacecoloralt": "white"}
+    return {"fmt": shape, "mfc": "white" if kind == "solo" else colour}
 
 
 def _front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -82,8 +99,19 @@ def _keys(ax: Axes, colour: dict[str, str], rows: list[dict[str, Any]]) -> None:
     by_guidance = [
         Line2D([], [], marker=MARKERS.get(g, "o"), ls="", color="#444444", label=f"guidance {g}") for g in shapes if g
     ]
-    solo = [Line2D([], [], marker="o", ls="", mfc="white", color="#444444", label="open: solo")]
-    handles = [*by_models, *by_guidance, *(solo if any(r["solo"] for r in rows) else [])]
+    kinds = {r["kind"] for r in rows}
+    grey: dict[str, Any] = {"ls": "", "color": "#444444"}
+    by_kind = [
+        Line2D([], [], **grey, **look, label=text)
+        for there, look, text in (
+            ("solo" in kinds, {"marker": "o", "mfc": "white"}, "open: solo"),
+            (bool(kinds & set(_GROUPS)), {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "white"},
+             "half: peers, best of k"),
+            (BOUND in kinds, {"marker": "x", "mew": 1.6}, "cross: upper bound"),
+        )
+        if there
+    ]  # fmt: skip
+    handles = [*by_models, *by_guidance, *by_kind]
     ax.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 

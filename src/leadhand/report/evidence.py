@@ -12,6 +12,7 @@ import polars as pl
 from leadhand.analysis.compare import Comparison, DesignSummary, compare, estimate, pairs, summarise
 from leadhand.analysis.factors import Factors, base_of, solo_of
 from leadhand.analysis.scores import Scores, common
+from leadhand.analysis.spent import Spent, counting, spending
 from leadhand.analysis.stats.bootstrap import Bootstrap, bca
 from leadhand.analysis.stats.efficiency import Efficiency, efficiency
 from leadhand.analysis.stats.intervals import Estimate, Floats, Method
@@ -48,7 +49,7 @@ class Evidence:
         """The teams and solo agents whose factors are known and wanted, in the study's order. Groups without a lead are
         no factor of a team: they are in the overview and in the comparisons.
         """
-        return [f for f in self.factors.values() if f.known and f.strategy == "team" and wanted(f)]
+        return [f for f in self.factors.values() if f.known and not f.group and wanted(f)]
 
     def base(self, design: str) -> Factors | None:
         return base_of(self.factors[design], self.factors)
@@ -69,11 +70,19 @@ class Evidence:
 
     @cached_property
     def runs(self) -> pl.DataFrame:
-        """The rows of all runs that count."""
+        """The rows of all runs that count; their `cost` is the scores' own, with that of earlier attempts (`earlier`)."""
         assert self.tables is not None
-        runs = self.tables["runs"]
-        keep = pl.col("valid") & pl.col("reward").is_not_null()
-        return runs.filter(keep if self.scores.with_degraded else keep & ~pl.col("degraded"))
+        runs = self.tables["runs"].filter(counting(with_degraded=self.scores.with_degraded))
+        key = ["design", "task", "repeat"]
+        paid = runs.join(self.scores.frame.select(*key, "earlier"), on=key, how="left", maintain_order="left")
+        return paid.with_columns(cost=pl.col("cost") + pl.col("earlier").fill_null(0.0))
+
+    @cached_property
+    def spending(self) -> list[Spent]:
+        """What each design has cost, with everything that does not count; empty without journals."""
+        if self.tables is None:
+            return []
+        return spending(self.tables, self.factors, with_degraded=self.scores.with_degraded)
 
     def of(self, design: str) -> pl.DataFrame:
         return self.runs.filter(pl.col("design") == design)
@@ -111,6 +120,37 @@ def size_of(f: Factors) -> str:
     if f.solo or f.size:
         return f.size or "solo"
     return f"{f.workers} workers" if f.workers is not None else f"up to {f.cap}"
+
+
+def kind_of(f: Factors) -> str:
+    """What sort of design it is, in a word or two."""
+    if not f.known and not f.group:
+        return ""
+    if not f.reachable:
+        return "upper bound"
+    return {"peers": "peers", "best-of-k": "best of k"}.get(f.strategy, "solo" if f.solo else "team")
+
+
+def bounds_note(e: Evidence) -> str:
+    """A note that names the designs nobody can buy; "" where there are none."""
+    names = [f.label for f in e.factors.values() if not f.reachable]
+    return (
+        f"Upper bounds, which nobody can buy (the grader itself chose among the candidates): {'; '.join(names)}. They "
+        "are on no frontier and keep no design from it."
+        if names
+        else ""
+    )
+
+
+def groups_note(e: Evidence) -> str:
+    """A note on the designs without a lead that an exhibit about leads and workers leaves out."""
+    groups = [f for f in e.factors.values() if f.group]
+    if not groups:
+        return ""
+    runs = 0 if e.tables is None else len(e.runs.filter(pl.col("design").is_in([f.label for f in groups])))
+    counted = f" ({runs} runs)" if runs else ""
+    many = "design without a lead (peers, best of k) is" if len(groups) == 1 else "designs without a lead are"
+    return f"{len(groups)} {many} left out{counted}: nobody delegates there."
 
 
 def distinct(names: Iterable[str]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from leadhand.analysis.compare import Comparison
 from leadhand.report.drawing import dollars, forest, tradeoff
-from leadhand.report.evidence import Evidence, limits, mean_of, size_of, triple
+from leadhand.report.evidence import Evidence, bounds_note, kind_of, limits, mean_of, size_of, triple
 from leadhand.report.exhibit import Absent, Exhibit
 from leadhand.report.style import PALETTE, mark, signed
 from leadhand.report.table import Kind, Table, table
@@ -71,6 +71,8 @@ def _designs(e: Evidence) -> Exhibit:
         ],
         rows,
         *_counts(e),
+        bounds_note(e),
+        "Cost: settled dollars of the runs that count, with those of their earlier attempts that failed.",
         "Intervals: 95 % over tasks, repeats averaged first."
         + (" 1.96 standard errors, as in the paper." if e.method == "paper" else " Student t."),
     )  # fmt: skip
@@ -85,19 +87,23 @@ def _points(e: Evidence, which: str, label: str) -> Table:
             "cost": mean_of(s.cost), "minutes": mean_of(s.minutes), "total": s.total_cost,
             "hours": s.total_minutes / 60 if s.total_minutes is not None else None,
         }[which]  # fmt: skip
-        rows.append((s.design, f.models, f.guidance, f.solo, x, *triple(s.reward)))
+        rows.append((s.design, f.models, f.guidance, kind_of(f), x, *triple(s.reward)))
     kind: Kind = "usd" if which in ("cost", "total") else "minutes"
     return table(
         [
             ("design", "Design", "text"), ("models", "Models", "text"), ("guidance", "Guidance", "text"),
-            ("solo", "Solo", "yes"), (which, label, kind), ("reward", "Mean reward", "reward"),
+            ("kind", "Kind", "text"), (which, label, kind), ("reward", "Mean reward", "reward"),
             ("low", "low", "reward"), ("high", "high", "reward"),
         ],
         rows,
+        bounds_note(e),
     )  # fmt: skip
 
 
-_BARS = "Bars: 95 % intervals over tasks. Dashed: the frontier; its designs are labelled. Open marks are solo agents."
+_BARS = (
+    "Bars: 95 % intervals over tasks. Dashed: the frontier of these means; its designs are labelled. Open marks are solo "
+    "agents."
+)
 
 
 def _against_cost(e: Evidence) -> Exhibit:
@@ -178,6 +184,7 @@ def _frontier(e: Evidence) -> Exhibit:
         rows,
         "Designs below 0.5 % are not listed. Share of bootstrap draws over tasks in which no design is both as good "
         "and as cheap. In simulations with known truth it is calibrated within 5 points per decile.",
+        bounds_note(e),
     )  # fmt: skip
     caption = "From cheap to dear: how sure it is that nobody beats the design. Filled: on the frontier by the means."
     return Exhibit("frontier", "The frontier, and how sure it is", "", caption, t, _draw_frontier,
