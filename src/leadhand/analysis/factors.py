@@ -17,8 +17,8 @@ class Factors(Value, frozen=True, kw_only=True):
 
     `workers` is the size of a fixed team (0 for solo), None for a dynamic one, which has a `cap`.
     `lead` and `worker` are models with their reasoning effort, where one is set. A group without a lead (`strategy`
-    peers or best-of-k) has `k` agents of the model `lead`, of which `chosen` says whose work counts (first, last; tests,
-    majority, oracle). `control` is the solo control that the study itself names; "" where it names none.
+    peers or best-of-k) has `k` agents of the model `lead`, of which `chosen` says whose work counts (first, last;
+    tests, majority, oracle). `control` is the solo control that the study itself names; "" where it names none.
     """
 
     label: str

@@ -13,10 +13,10 @@ from leadhand.core.values import Value
 class Spent(Value, frozen=True, kw_only=True):
     """One design's dollars over everything that the study has of it. All but `unknown` are settled.
 
-    `counted`: own dollars of the `counted_runs` runs that a statistic counts. `left_out`: own dollars of the other runs.
-    `attempts`: dollars of archived attempts, `attempts_unknown` what these may have cost beyond that. `dropped`: dollars
-    of runs that the study no longer asks for. `unknown`: what all of them may have cost beyond `total`, at worst (that of
-    the attempts is in it): total <= the provider's bill <= total + unknown.
+    `counted`: own dollars of the `counted_runs` runs that a statistic counts. `left_out`: own dollars of the other
+    runs. `attempts`: dollars of archived attempts, `attempts_unknown` what these may have cost beyond that.
+    `dropped`: dollars of runs that the study no longer asks for. `unknown`: what all of them may have cost beyond
+    `total`, at worst (that of the attempts is in it): total <= the provider's bill <= total + unknown.
     """
 
     design: str

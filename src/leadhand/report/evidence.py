@@ -70,7 +70,7 @@ class Evidence:
 
     @cached_property
     def runs(self) -> pl.DataFrame:
-        """The rows of all runs that count; their `cost` is the scores' own, with that of earlier attempts (`earlier`)."""
+        """The rows of all runs that count; `cost` is the scores' own: with that of earlier attempts (`earlier`)."""
         assert self.tables is not None
         runs = self.tables["runs"].filter(counting(with_degraded=self.scores.with_degraded))
         key = ["design", "task", "repeat"]

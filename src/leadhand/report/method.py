@@ -28,8 +28,12 @@ lead's solo PIV.</li>
 <li><b>Several comparisons.</b> Holm's adjusted p beside each; intervals are not widened.</li>
 <li><b>Detectable.</b> The true difference that a comparison finds with 80 % power, from its own spread.</li>
 <li><b>What counts.</b> Graded runs that nobody broke off. Runs in which an agent died of a provider or sandbox fault
-(degraded) are left out, with a line that says what they would change. Failed attempts' dollars are added to the run
-that replaced them. Resumed runs are left out of wall-clock.</li>
+(degraded) are left out, with a line that says what they would change. Resumed runs are left out of wall-clock.</li>
+<li><b>Cost.</b> Settled dollars at the prices pinned in each run. A run's cost is its own and that of its earlier
+attempts that failed or were lost; its minutes are its own alone.</li>
+<li><b>Without a lead.</b> Peers and best-of-k have no lead and no workers: exhibits of delegation leave them out. Their
+control is the same model's solo agent. Where the grader itself chose the best candidate (an oracle), that is an upper
+bound which nobody can buy: it is shown, and is on no frontier.</li>
 <li><b>η</b> = (ΔR/R₀)/(ΔC/C₀) against the lead's solo PIV, a ratio of means [our formula]. <b>Recovery</b>: shares of
 the all-strong team's gain and added cost. <b>Synergy</b>: reward above the cost-matched line between the two
 homogeneous teams.</li>

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby
 
+from leadhand.analysis.spent import together
 from leadhand.report.claims import Claim
 from leadhand.report.evidence import Evidence
 from leadhand.report.exhibit import Absent, Exhibit
@@ -70,8 +71,8 @@ def _shell(name: str, body: str, data: object) -> str:
 
 def _where(e: Evidence) -> str:
     counted = sum(s.standing.counted for s in e.summaries.values())
-    spent = sum(float(c or 0) for c in [e.scores.frame["cost"].sum()])
-    dollars = f", ${spent:,.2f}" if spent else ""
+    spent = together(e.spending).total if e.spending else float(e.scores.frame["cost"].sum() or 0.0)
+    dollars = f", ${spent:,.2f} spent" if spent else ""
     return (
         f"{e.name}: {len(e.factors)} designs, {len(e.scores.tasks)} tasks, {e.scores.repeats} repeats; "
         f"{counted:,} runs count{dollars}."
@@ -123,8 +124,33 @@ def _cited(paper: str) -> str:
     return f"paper: figure{'s' if ',' in paper or '–' in paper else ''} {paper}"
 
 
+def _tried_in_vain(e: Evidence) -> list[str]:
+    """What attempts and runs that do not count have cost."""
+    every = together(e.spending)
+    told = []
+    if every.attempts_made:
+        designs = sum(s.attempts_made > 0 for s in e.spending)
+        told.append(
+            f"{every.attempts_made} archived attempts of {designs} designs failed or were lost: "
+            f"${every.attempts:,.2f} settled, and at most ${every.attempts_unknown:,.2f} more of unknown billing. "
+            "The settled dollars are in the cost of the runs that replaced them (where none did, in the study's "
+            "total alone): see the table of what the study cost."
+        )
+    if every.dropped_runs:
+        told.append(
+            f"{every.dropped_runs} runs that the study no longer asks for cost ${every.dropped:,.2f}: in its total, "
+            "and in no design's mean."
+        )
+    if every.unknown:
+        told.append(
+            f"Of calls that were cut off it was never learnt what they cost: at most ${every.unknown:,.2f} beside the "
+            f"${every.total:,.2f} that are settled. Means are of settled dollars."
+        )
+    return told
+
+
 def _caveats(e: Evidence, absent: Sequence[Absent]) -> str:
-    items = [html.escape(n) for n in e.notes]
+    items = [html.escape(n) for n in (*e.notes, *_tried_in_vain(e))]
     for s in e.summaries.values():
         t = s.standing
         if t.left_out:

@@ -101,6 +101,65 @@ def _share(mixed: Floats, strong: Floats, solo: Floats) -> Bootstrap | None:
     return bca(data, lambda m: _over(m[:, 0] - m[:, 2], m[:, 1] - m[:, 2]))
 
 
+class Above(Value, frozen=True, kw_only=True):
+    """Reward of a design above the best that others reach at its own cost. `baseline` is that best."""
+
+    baseline: float
+    synergy: Bootstrap
+
+
+def above_envelope(reward: Floats, cost: Floats, others_reward: Floats, others_cost: Floats) -> Above:
+    """One design, of shape (tasks,), against others, of shape (tasks, designs), on the same tasks.
+
+    The baseline at cost c is the upper envelope of all lines between two of the others, and of each of them at any
+    higher cost: with mean rewards R and mean costs C,
+
+        B(c) = max(R_i for C_i <= c;  R_i + (c - C_i) / (C_j - C_i) * (R_j - R_i) for C_i <= c < C_j)
+
+    and, below the cheapest of them, its own reward. A point on a line is what the two teams reach together, on a part
+    of the tasks each. The best of many means is biased upwards, so this is the stricter test.
+    """
+    m = others_reward.shape[1]
+    data = np.column_stack([reward, cost, others_reward, others_cost])
+
+    def above(means: Floats) -> Floats:
+        return means[:, 0] - _envelope(means[:, 1], means[:, 2 : 2 + m], means[:, 2 + m :])
+
+    baseline = float(data.mean(axis=0)[0] - above(data.mean(axis=0)[None, :])[0])
+    return Above(baseline=baseline, synergy=bca(data, above))
+
+
+def _envelope(at: Floats, reward: Floats, cost: Floats) -> Floats:
+    """The upper envelope at costs of shape (draws,), of designs of shape (draws, designs).
+
+    In each draw a line from a left end (no dearer than `at`) to a right one (dearer) is raised until no design is above
+    it: the design farthest above takes the place of the end on its side.
+    """
+    draws = np.arange(len(at))
+    within = cost <= at[:, None]
+    best: Floats = np.where(within, reward, -np.inf).max(axis=1)
+    left, right = np.where(within, reward, -np.inf).argmax(axis=1), reward.argmax(axis=1)
+    rising = within.any(axis=1) & (cost[draws, right] > at)
+    for _ in range(2 * reward.shape[1]):
+        rows = draws[rising]
+        if not len(rows):
+            break
+        i, j, r, c = left[rows], right[rows], reward[rows], cost[rows]
+        here = np.arange(len(rows))
+        slope = (r[here, j] - r[here, i]) / (c[here, j] - c[here, i])
+        best[rows] = r[here, i] + (at[rows] - c[here, i]) * slope
+        height = r - slope[:, None] * c
+        top = height.argmax(axis=1)
+        higher = height[here, top] > np.maximum(height[here, i], height[here, j])
+        to_left = within[rows, top]
+        left[rows] = np.where(higher & to_left, top, i)
+        right[rows] = np.where(higher & ~to_left, top, j)
+        rising[rows] = higher
+    # Below the cheapest design: of equally cheap ones the best.
+    cheapest = np.where(cost == cost.min(axis=1, keepdims=True), reward, -np.inf).max(axis=1)
+    return np.where(within.any(axis=1), best, cheapest)
+
+
 class Synergy(Value, frozen=True, kw_only=True):
     """Reward of a mixed team above the line between two homogeneous teams at its own cost (AgentCARD, 2606.20629).
 

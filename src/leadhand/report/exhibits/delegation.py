@@ -13,7 +13,7 @@ from leadhand.analysis.scores import common
 from leadhand.analysis.stats.bootstrap import Bootstrap, bca
 from leadhand.analysis.stats.intervals import paired
 from leadhand.report.drawing import bars, forest, stacked
-from leadhand.report.evidence import Evidence, mean_of, plain, triple
+from leadhand.report.evidence import Evidence, groups_note, kind_of, mean_of, plain, triple
 from leadhand.report.exhibit import Absent, Exhibit
 from leadhand.report.style import STAGE, mark, signed
 from leadhand.report.table import Table, table
@@ -69,6 +69,7 @@ def _raster(e: Evidence) -> Exhibit | Absent:
         ],
         rows,
         f"At most about {SHOWN_RUNS} runs of each design, evenly picked in the order of their first source write.",
+        groups_note(e),
     )  # fmt: skip
     caption = (
         "One row per run, ordered by its first source write (black line); ticks are accepted delegate calls, "
@@ -142,6 +143,7 @@ def _shares(e: Evidence) -> Exhibit | Absent:
         rows,
         "Mean of per-run shares over runs with at least one call; BCa over tasks. Spread: range of the repeats' mean "
         "call counts over their mean. Verification after the last source write is our definition.",
+        groups_note(e),
     )  # fmt: skip
 
     def draw(fig: Figure, t: Table) -> None:
@@ -161,35 +163,43 @@ ACTIVITY: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 
 
+_OF_TEAMS = ("workers", "delegations", "assignment", "report")
+"""What only a team can have."""
+
+
 def _activity(e: Evidence) -> list[Exhibit | Absent]:
-    rows = []
-    for f in e.factors.values():
-        if not len(e.of(f.label)):
-            continue
-        values = [mean_of(e.activity(f.label, column)) for _, _, column in ACTIVITY]
-        resumed = e.ratio(f.label, "resumed_delegations", "delegations")
-        output = e.ratio(f.label, "worker_output_tokens", "output_tokens")
-        tokens = e.ratio(f.label, "worker_all_tokens", "all_tokens")
-        per_run = e.activity(f.label, pl.col("worker_output_tokens") / pl.col("output_tokens"))
-        shares = (_value(resumed), _value(output), mean_of(per_run), _value(tokens))
-        rows.append((f.label, mean_of(e.summaries[f.label].reward), *values, *shares))
+    rows = [_activity_row(e, f) for f in e.factors.values() if len(e.of(f.label))]
     t = table(
         [
-            ("design", "Design", "text"), ("reward", "Reward", "reward"),
+            ("design", "Design", "text"), ("kind", "Kind", "text"), ("reward", "Reward", "reward"),
             *((key, label, "usd" if key == "cost" else "number") for key, label, _ in ACTIVITY),
             ("resumed", "Resumed", "percent"), ("output", "Workers' output tokens (totals)", "percent"),
             ("per_run", "same, mean of runs", "percent"), ("tokens", "Workers' tokens, all (totals)", "percent"),
         ],
         rows,
-        "Means per task; runs without delegations count. `wait` and `finish` are tool calls too.",
+        "Means per task; runs without delegations count. `wait` and `finish` are tool calls too. In designs without a "
+        "lead the calls are those of all agents together, and nobody delegates.",
     )  # fmt: skip
-    caption = "What each design does per task."
-    drawn = [r for r in rows if not e.factors[str(r[0])].solo]
-    made: list[Exhibit | Absent] = [
+    teams = sum(not (f.solo or f.group) for f in e.factors.values() if len(e.of(f.label)))
+    caption = "What each team does per task."
+    return [
         Exhibit("activity", "What a team does", "21, tables 4 and 5", caption, t,
-                _draw_activity if drawn else None, (9.4, 1.4 + 0.24 * len(rows)))
+                _draw_activity if teams else None, (9.4, 1.4 + 0.24 * teams))
     ]  # fmt: skip
-    return made
+
+
+def _activity_row(e: Evidence, f: Factors) -> tuple[object, ...]:
+    values = {key: mean_of(e.activity(f.label, column)) for key, _, column in ACTIVITY}
+    if f.group:
+        values |= dict.fromkeys(_OF_TEAMS)
+    shares: tuple[float | None, ...] = (None,) * 4
+    if not f.group:
+        resumed = e.ratio(f.label, "resumed_delegations", "delegations")
+        output = e.ratio(f.label, "worker_output_tokens", "output_tokens")
+        tokens = e.ratio(f.label, "worker_all_tokens", "all_tokens")
+        per_run = e.activity(f.label, pl.col("worker_output_tokens") / pl.col("output_tokens"))
+        shares = (_value(resumed), _value(output), mean_of(per_run), _value(tokens))
+    return (f.label, kind_of(f), mean_of(e.summaries[f.label].reward), *values.values(), *shares)
 
 
 def _value(b: Bootstrap | None) -> float | None:
@@ -197,21 +207,21 @@ def _value(b: Bootstrap | None) -> float | None:
 
 
 def _draw_activity(fig: Figure, t: Table) -> None:
-    """Five panels of bars with one row per design."""
+    """Five panels of bars with one row per team."""
     panels = ("tool_calls", "workers", "delegations", "resumed", "output")
     axes = fig.subplots(1, len(panels), sharey=True)
-    rows = t.dicts()
+    rows = [(i, r) for i, r in enumerate(t.dicts()) if r["kind"] in ("team", "")]
     for ax, key in zip(axes, panels, strict=True):
         share = t.columns[t.at(key)].kind == "percent"
-        for i, r in enumerate(rows):
+        for at, (i, r) in enumerate(rows):
             if r[key] is not None:
-                mark(ax.barh(i, r[key], color="#0072B2", height=0.65)[0], i)
+                mark(ax.barh(at, r[key], color="#0072B2", height=0.65)[0], i)
         label = {"resumed": "Resumed share", "output": "Workers' share of\noutput tokens"}.get(key, t.label(key))
         ax.set_xlabel(label)
         ax.grid(axis="y", visible=False)
         if share:
             ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f} %")
-    axes[0].set_yticks(range(len(rows)), [r["design"] for r in rows])
+    axes[0].set_yticks(range(len(rows)), [r["design"] for _, r in rows])
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
 
 

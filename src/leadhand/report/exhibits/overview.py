@@ -101,8 +101,8 @@ def _points(e: Evidence, which: str, label: str) -> Table:
 
 
 _BARS = (
-    "Bars: 95 % intervals over tasks. Dashed: the frontier of these means; its designs are labelled. Open marks are solo "
-    "agents."
+    "Bars: 95 % intervals over tasks. Dashed: the frontier of these means; its designs are labelled. Open marks "
+    "are solo agents."
 )
 
 

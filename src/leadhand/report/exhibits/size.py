@@ -10,7 +10,7 @@ from leadhand.analysis.factors import Factors
 from leadhand.analysis.scores import common
 from leadhand.analysis.stats.plateau import plateau
 from leadhand.report.drawing import forest, lines, log_axis
-from leadhand.report.evidence import Evidence, distinct, mean_of, triple
+from leadhand.report.evidence import Evidence, distinct, groups_note, mean_of, triple
 from leadhand.report.exhibit import Absent, Exhibit
 from leadhand.report.style import colours, mark, place_labels, signed
 from leadhand.report.table import Table, table
@@ -154,6 +154,7 @@ def _division(e: Evidence) -> Exhibit | Absent:
         rows,
         "Means per task. Files and reference runs are detected in shell commands and attributed to the agent that ran "
         "them: lower bounds.",
+        groups_note(e),
     )  # fmt: skip
     caption = "How a larger team divides its work. Means per task; fixed teams."
     return Exhibit("division", "Division of work by size", "24", caption, t, _draw_division, (9.4, 5.0))

@@ -93,9 +93,10 @@ def _lift(e: Evidence) -> Exhibit | Absent:
 
 def _tasks(e: Evidence) -> Exhibit | Absent:
     """Every task's difference, for the team with the largest lift."""
-    if not e.comparisons:
+    real = [c for c in e.comparisons if e.factors[c.design].reachable]
+    if not real:
         return Absent("tasks", "Lift task by task", "29", "a team and its solo control")
-    best = max(e.comparisons, key=lambda c: c.reward.value)
+    best = max(real, key=lambda c: c.reward.value)
     a, b = e.per_task(best.design, "reward"), e.per_task(best.base, "reward")
     both = common(a, b)
     found = mean((a - b)[both], "paper")
