@@ -34,9 +34,11 @@ def _entry(path: Path, name: str) -> list[Any]:
 
 def task_digest(task: Task) -> str:
     """Covers everything that the team can see or feel of a task; not its id, nor its grader."""
+    machine = {"whole": task.whole, "workdir": task.workdir, "env": task.env, "user": task.user}
     return digest(
         canonical(
             {
+                **{key: value for key, value in machine.items() if value},
                 "prompt": task.prompt,
                 "workspace": content(task.workspace) if task.workspace else [],
                 "setup": task.setup,

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from leadhand.benchmarks import grading
+from leadhand.benchmarks.harbor.reading import is_harbor
 from leadhand.benchmarks.loading import named_task
 from leadhand.benchmarks.tasktoml import FILE, fill_prompt, load_task
 from leadhand.core.errors import UsageError
 from leadhand.core.ports import StartSandbox
 from leadhand.core.values import Grade, Task
 
-__all__ = ["FolderBenchmark", "fill_prompt", "find_task", "load_task", "shipped"]
+__all__ = ["FolderBenchmark", "fill_prompt", "find_task", "load_task", "shipped", "task_folders"]
 
 SHIPPED = Path(__file__).parent / "tasks"
 
@@ -40,6 +41,17 @@ def shipped_tasks() -> FolderBenchmark:
     return FolderBenchmark(load_task(SHIPPED / name) for name in shipped())
 
 
+def task_folders(path: Path) -> list[Path]:
+    """The task folder at `path`, or all that lie directly in it, sorted; none where there is none."""
+    if _is_task(path):
+        return [path]
+    return sorted(child for child in path.iterdir() if _is_task(child)) if path.is_dir() else []
+
+
+def _is_task(folder: Path) -> bool:
+    return folder.is_dir() and ((folder / FILE).is_file() or is_harbor(folder))
+
+
 def find_task(name_or_path: str) -> Task:
     """A shipped task by its id, the task folder at that path, or `BENCHMARK/ID`.
 
@@ -55,4 +67,7 @@ def find_task(name_or_path: str) -> Task:
             f"no task {name_or_path!r}: give the path of a task folder, BENCHMARK/ID (`leadhand bench list`), "
             f"or one of the shipped: {', '.join(shipped())}"
         )
+    inside = task_folders(path)
+    if inside and inside != [path]:
+        raise UsageError(f"{path} holds {len(inside)} tasks: name one of them (`leadhand bench list {path}`)")
     return load_task(path)

@@ -31,7 +31,8 @@ class Hit(NamedTuple):
     grave: bool
 
 
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(?P<body>.*?)^\s*\2[ \t]*$", re.DOTALL | re.MULTILINE)
+_LONGEST = 100_000
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _ASSIGNMENT = re.compile(r"^\w+=")
 _PREFIXES = frozenset(
     ["sudo", "env", "time", "nice", "nohup", "exec", "command", "xargs", "then", "do", "else", "if", "!"]
@@ -72,10 +73,32 @@ def hits(command: str, rules: Rules) -> list[Hit]:
 
 
 def _hits(command: str, rules: Rules, depth: int) -> Iterator[Hit]:
-    for body in _HEREDOC.finditer(command):
-        yield from _text(body["body"], rules)
-    for words in simple_commands(_HEREDOC.sub("<<heredoc\n", command)):
+    script, documents = _apart(command[:_LONGEST])
+    for document in documents:
+        yield from _text(document, rules)
+    for words in simple_commands(script):
         yield from _simple(words, rules, depth)
+
+
+def _apart(command: str) -> tuple[str, list[str]]:
+    """A command without its heredocs, and what they hold. One pass: what a model writes may be made to take long."""
+    script: list[str] = []
+    documents: list[str] = []
+    body: list[str] = []
+    end = ""
+    for line in command.split("\n"):
+        if end and line.strip() == end:
+            documents.append("\n".join(body))
+            body, end = [], ""
+        elif end:
+            body.append(line)
+        else:
+            opened = _HEREDOC.search(line)
+            end = opened[2] if opened else ""
+            script.append(line)
+    if body:
+        documents.append("\n".join(body))
+    return "\n".join(script), documents
 
 
 def simple_commands(command: str) -> Iterator[list[str]]:
@@ -96,8 +119,10 @@ def simple_commands(command: str) -> Iterator[list[str]]:
 
 
 def _simple(words: list[str], rules: Rules, depth: int) -> Iterator[Hit]:
-    while words and (_ASSIGNMENT.match(words[0]) or words[0] in _PREFIXES or words[0] == "timeout"):
-        words = words[2:] if words[0] == "timeout" else words[1:]
+    at = 0
+    while at < len(words) and (_ASSIGNMENT.match(words[at]) or words[at] in _PREFIXES or words[at] == "timeout"):
+        at += 2 if words[at] == "timeout" else 1
+    words = words[at:]
     if not words:
         return
     name, rest = words[0].rpartition("/")[2], words[1:]

@@ -96,6 +96,7 @@ class _Fold:
         told = {
             "forged_report": ("grader", "invalid", "a test report was handed in"),
             "edited_tests": ("grader", "flag", "tests or their settings were changed"),
+            "planted": ("grader", "flag", "files were put where the tests and their results come to lie"),
             "left_out": ("reference", "flag", "files were not accepted: links outwards, or copies of the reference"),
         }
         for key, (kind, severity, why) in told.items():

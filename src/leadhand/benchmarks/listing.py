@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from leadhand.benchmarks.commit0.prepared import Place
 from leadhand.benchmarks.commit0.rows import rows
+from leadhand.benchmarks.folder import load_task, task_folders
 from leadhand.benchmarks.loading import load
-from leadhand.core.values import Value
+from leadhand.core.errors import UsageError
+from leadhand.core.values import Task, Value
 
 BENCHMARKS = {
     "shipped": "three small tasks that come with Leadhand",
@@ -26,7 +30,9 @@ class Listed(Value, frozen=True, kw_only=True):
 
 
 def listed(name: str) -> tuple[Listed, ...]:
-    """The tasks of a benchmark. Raises `UsageError` for an unknown one, or one that needs more installed."""
+    """The tasks of a benchmark or a folder. Raises `UsageError` for an unknown one, or one that needs more installed."""
+    if folders := task_folders(Path(name).expanduser()):
+        return tuple(_in_folder(folder) for folder in folders)
     if name.startswith("commit0"):
         load(name)
         return tuple(_commit0())
@@ -37,10 +43,21 @@ def listed(name: str) -> tuple[Listed, ...]:
             Listed(id=i.id, language=i.language, difficulty=i.difficulty, tests=i.tests, state="image not looked for")
             for i in instances()
         )
-    return tuple(
-        Listed(id=t.id, language=t.labels.get("language", ""), difficulty=t.labels.get("difficulty", ""))
-        for t in load(name).tasks()
-    )
+    return tuple(_told(t) for t in load(name).tasks())
+
+
+def _told(task: Task, state: str = "") -> Listed:
+    labels = task.labels
+    return Listed(id=task.id, language=labels.get("language", ""), difficulty=labels.get("difficulty", ""), state=state)
+
+
+def _in_folder(folder: Path) -> Listed:
+    """A task of a folder; one that cannot be run says why."""
+    try:
+        task = load_task(folder)
+    except UsageError as error:
+        return Listed(id=folder.name, state="refused", note=str(error).removeprefix(f"{folder.resolve()}/"))
+    return _told(task, f"image {task.image}" if task.image else "")
 
 
 def _commit0() -> list[Listed]:

@@ -27,6 +27,7 @@ OURS = {
 GRADERS = {
     "folder": "leadhand.benchmarks.folder:FolderBenchmark",
     "prompt": "leadhand.benchmarks.folder:FolderBenchmark",
+    "harbor": "leadhand.benchmarks.harbor.benchmark:Harbor",
     "commit0": "leadhand.benchmarks.commit0.benchmark:lite",
     "programbench": "leadhand.benchmarks.programbench.benchmark:benchmark",
 }

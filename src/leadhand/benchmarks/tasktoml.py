@@ -11,12 +11,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from leadhand.benchmarks.digests import grader_digest, task_digest
-from leadhand.benchmarks.harbor import is_harbor, load_harbor
+from leadhand.benchmarks.harbor.reading import is_harbor, load_harbor
 from leadhand.benchmarks.trial import build_command
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Grader, Limits, Mount, Task, Value
 
 FILE = "task.toml"
+GOLD = "gold"
+"""The folder of a task in which its author's solution lies, if there is one."""
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 PLACEHOLDER = re.compile(r"\{(workspace|reference)\}")
 
@@ -74,6 +76,7 @@ def load_task(folder: Path) -> Task:
         grader=grader,
         labels=table.labels,
         finish_check=build_command(grader) if grader is not None and grader.cases else "",
+        solution=str(folder / GOLD) if (folder / GOLD).is_dir() else "",
     )
     return msgspec.structs.replace(task, digest=task_digest(task), grader_digest=grader_digest(task.grader))
 

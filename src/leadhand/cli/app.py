@@ -146,11 +146,32 @@ def runs_(json: Json = False, runs: Runs = "") -> None:
 
 
 @app.command()
-def grade(name: RunName, json: Json = False, runs: Runs = "") -> None:
-    """Grade an ended run again, in a fresh sandbox and without any agent."""
-    from leadhand.cli import carry_out
+def grade(
+    what: Annotated[str, typer.Argument(metavar="RUN|STUDY", help="A run, or a study's folder; or a task, see below.")],
+    missing: Annotated[bool, typer.Option("--missing", help="Of a study only the runs that have no grade.")] = False,
+    untouched: Annotated[bool, typer.Option("--untouched", help="A task's grader on the task as it is given.")] = False,
+    reference: Annotated[bool, typer.Option("--reference", help="A task's grader on its author's solution.")] = False,
+    jobs: Annotated[int, typer.Option(help="How many gradings at once, of a study or a benchmark.")] = 1,
+    sandbox: Annotated[str, typer.Option(help="With a task: auto, docker, or bwrap.")] = "auto",
+    json: Json = False,
+    runs: Runs = "",
+) -> None:
+    """Grade ended runs again, each in a fresh sandbox and without any agent.
 
-    raise typer.Exit(carry_out.grade(name, runs, as_json=json))
+    With --untouched or --reference it tries the grader of a task, a folder of tasks, or a whole benchmark.
+    """
+    from leadhand.cli import grading
+
+    options = grading.Options(
+        what=what,
+        runs=runs,
+        untouched=untouched,
+        reference=reference,
+        missing=missing,
+        jobs=jobs,
+        sandbox=sandbox,
+    )
+    raise typer.Exit(grading.grade(options, as_json=json))
 
 
 @app.command()

@@ -14,6 +14,7 @@ from leadhand import models
 from leadhand.analysis.summary import Summary, summarise
 from leadhand.cli import live, text
 from leadhand.cli import show as showing
+from leadhand.cli.steps import say_step
 from leadhand.cli.stopping import INTERRUPTED, until_stopped
 from leadhand.core.errors import JournalError, LeadhandError
 from leadhand.core.events import Entry, RunEnded
@@ -22,7 +23,7 @@ from leadhand.runs.execution import Execution
 from leadhand.runs.grading import regrade
 from leadhand.runs.paths import RunPaths, find_run, runs_root
 from leadhand.runs.plan import plan, preview
-from leadhand.runs.preflight import check_servers
+from leadhand.runs.preflight import check_servers, ready_images
 from leadhand.runs.spec import Request, RunFile, read_run_file
 
 
@@ -31,6 +32,7 @@ def start(request: Request, runs: str, *, plain: bool, as_json: bool) -> int:
     keys = models.load_keys(Path.cwd())
     run = plan(request, keys)
     check_servers(request.base_urls)
+    ready_images([run.lock.task], run.lock.sandbox, say_step)
     return _carry_on(store.create(runs_root(runs), run), keys, plain=plain, as_json=as_json)
 
 

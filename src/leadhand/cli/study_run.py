@@ -12,8 +12,10 @@ from rich.console import Console
 
 from leadhand import models
 from leadhand.cli import study_live, study_looking
+from leadhand.cli.steps import say_step
 from leadhand.cli.stopping import INTERRUPTED, until_stopped
 from leadhand.core.errors import UsageError
+from leadhand.runs.preflight import ready_images
 from leadhand.study import results
 from leadhand.study.drive import End
 from leadhand.study.engine import Engine
@@ -50,6 +52,8 @@ def run(o: Options, *, plain: bool, as_json: bool) -> int:
     keys = models.load_keys(Path.cwd())
     given = Given(budget_usd=o.max_usd, base_urls=_urls(o.base_url), sandbox=o.sandbox)
     prepared = Prepared(find_file(o.file), keys, given)
+    if o.engine == "local":  # the nodes of a cluster see to their own
+        ready_images(prepared.tasks.values(), prepared.sandbox[0], say_step)
     paths = StudyPaths(Path(o.folder or default_folder(prepared)).expanduser().absolute())
     out = study_live.console()
     with only_driver(paths):

@@ -224,12 +224,21 @@ class Mount(Value, frozen=True, kw_only=True):
     """A host file or folder shown read-only inside the sandbox at `target`.
 
     `link` (relative to the workspace) becomes a symbolic link to where the backend really shows it: `local` has no
-    mounts and shows a copy elsewhere (see `SandboxInfo.paths`).
+    mounts and shows a copy elsewhere (see `SandboxInfo.paths`). `copy`: instead of being shown it is copied into a
+    `whole` sandbox, over whatever is at `target`, and can be written there.
     """
 
     source: str
     target: str
     link: str = ""
+    copy: bool = False
+
+
+class Build(Value, frozen=True, kw_only=True):
+    """How an image is made where it is not there: from the Dockerfile in `folder` (of the host), within `timeout_s`."""
+
+    folder: str
+    timeout_s: float = 600.0
 
 
 class SandboxSpec(Value, frozen=True, kw_only=True):
@@ -237,6 +246,8 @@ class SandboxSpec(Value, frozen=True, kw_only=True):
 
     `workspace` is a host folder whose content the sandbox starts with (copied by the caller for `bwrap` and `local`,
     which bind it; put into the container by `docker`). `scratch` is a host folder for reports and spilled outputs.
+    `whole` (docker alone): all of the image's own file system can be written, work happens in its WORKDIR (or in
+    `workdir`), and what is collected is every change of it, as a layer. `layer`: such an archive, to begin with.
     """
 
     run_id: str
@@ -248,6 +259,10 @@ class SandboxSpec(Value, frozen=True, kw_only=True):
     image: str = ""
     env: dict[str, str] = {}
     user: str = ""
+    build: Build | None = None
+    whole: bool = False
+    workdir: str = ""
+    layer: str = ""
 
 
 class SandboxInfo(Value, frozen=True, kw_only=True):
@@ -298,7 +313,9 @@ class Task(Value, frozen=True, kw_only=True):
     `labels` (language, difficulty, ...) are for choosing and grouping tasks; no agent sees them. `isolated`: the task
     needs a closed sandbox, with the workspace at /workspace (`bwrap`, `docker`). `user`: whom commands run as in an
     image that has users of its own. `finish_check`: the command that tries the team's work in a clean copy of its
-    workspace, where a design asks for that; "" where the task has none.
+    workspace, where a design asks for that; "" where the task has none. `env`: variables of all commands. `build`,
+    `whole`, `workdir`: see `SandboxSpec`. `solution`: a host folder with what is known to be right, to try the grader
+    with; no team sees it.
     """
 
     id: str
@@ -318,6 +335,11 @@ class Task(Value, frozen=True, kw_only=True):
     isolated: bool = False
     user: str = ""
     finish_check: str = ""
+    env: dict[str, str] = {}
+    build: Build | None = None
+    whole: bool = False
+    workdir: str = ""
+    solution: str = ""
 
 
 class Grade(Value, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from leadhand.core.errors import UsageError
 from leadhand.core.events import Role
 from leadhand.core.harness import Prompts, root_of
 from leadhand.core.state import Delegation
-from leadhand.core.values import Limits
+from leadhand.core.values import Limits, Task
 from leadhand.runs import repository
 from leadhand.runs.spec import Lock, Request, RunFile, identity
 
@@ -42,6 +42,8 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
     kind, reason = chosen or sandboxes.choose(request.sandbox, task.image)
     if task.isolated and kind == "local":
         raise UsageError(f"task {task.id} needs a closed sandbox: --sandbox bwrap or docker, not local")
+    if task.whole:
+        _check_whole(task, design, kind, request)
     if design.strategy == "best-of-k" and design.selector == "oracle" and task.grader is None:
         raise UsageError(f"selector 'oracle' needs a grader, and the task {task.id!r} has none: select by tests")
     if design.finish_check and not task.finish_check:
@@ -70,6 +72,20 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
         repository=repo,
     )
     return RunFile(request=request, lock=lock)
+
+
+def _check_whole(task: Task, design: Design, kind: str, request: Request) -> None:
+    """What a task that is a whole image cannot do without, and cannot have."""
+    if kind != "docker":
+        raise UsageError(
+            f"task {task.id} is an image of its own, for which {kind} is no place: start Docker, or set DOCKER_HOST"
+        )
+    if design.strategy == "peers":
+        raise UsageError(f"task {task.id} is a whole image, of which peers can have no copies: use another strategy")
+    if request.setup:
+        raise UsageError(
+            f"task {task.id} is an image of its own, with which --setup does not go: change its Dockerfile"
+        )
 
 
 def _asked(design: Design) -> list[tuple[str, str, str]]:

@@ -5,12 +5,12 @@ Adapters are loaded when they are chosen.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from leadhand.core.errors import UsageError
 from leadhand.core.ports import Sandbox
-from leadhand.core.values import SandboxInfo, SandboxSpec
+from leadhand.core.values import Build, SandboxInfo, SandboxSpec
 
 if TYPE_CHECKING:
     from leadhand.sandboxes.team import Backend
@@ -40,14 +40,14 @@ def choose(kind: str = "auto", image: str = "") -> tuple[str, str]:
 
 
 def _best(image: str) -> tuple[str, str]:
-    from leadhand.sandboxes import bwrap, docker, engine
+    from leadhand.sandboxes import bwrap, docker, engine, images
 
     try:
         answers = engine.check()
     except UsageError as failure:
         without, answers = str(failure), ""
     else:
-        if image or docker.has_image(docker.IMAGE):
+        if image or images.look(engine.find(), docker.IMAGE):
             return "docker", answers
         without = f"{answers}, but it has no image {docker.IMAGE}"
     try:
@@ -67,6 +67,8 @@ async def start(spec: SandboxSpec, kind: str = "auto") -> Sandbox:
 
     if kind == "auto":
         kind, _ = await to_thread.run_sync(choose, kind, spec.image)
+    if spec.whole and kind != "docker":
+        raise UsageError(f"run {spec.run_id} needs the image {spec.image} itself: --sandbox docker, not {kind}")
     backend = await _start(spec, kind)
     return TeamSandbox(backend, owners.Hold(spec.run_id))
 
@@ -123,6 +125,16 @@ async def reap(run_ids_to_spare: Collection[str] = ()) -> tuple[str, ...]:
     except UsageError as failure:  # no engine, no containers
         done.append(f"containers not looked for: {failure}")
     return tuple(done)
+
+
+def ready_image(name: str, build: Build | None, say: Callable[[str], None], *, whole: bool = False) -> None:
+    """Have the engine pull or build an image, if it has it not. Blocks for as long as it takes, telling each step.
+
+    `whole`: it is to be a workspace itself. Raises `UsageError` (no engine) or `SandboxError` with the reason.
+    """
+    from leadhand.sandboxes import engine, images
+
+    images.check_volumes(name, images.ready(engine.find(), name, build, say), whole=whole)
 
 
 def problems() -> list[tuple[str, str, str]]:

@@ -1,12 +1,11 @@
 """The `docker` backend: one container per run, one hijacked exec stream per runner.
 
 The control runner is pid 1, reached by an attached stream: no process inside can kill it, and it can kill when no
-process can be started any more.
+process can be started any more. A `whole` container is itself the workspace: see `container` and `layers`.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 import tempfile
 from functools import partial
@@ -19,17 +18,18 @@ from anyio import to_thread
 
 from leadhand.core.errors import SandboxError, SandboxLost
 from leadhand.core.values import SandboxInfo, SandboxSpec
-from leadhand.sandboxes import archive, engine, frames
-from leadhand.sandboxes.bwrap import HOME, SCRATCH, WORKSPACE, environment
+from leadhand.sandboxes import archive, engine, frames, images, layers
+from leadhand.sandboxes.bwrap import SCRATCH, WORKSPACE
 from leadhand.sandboxes.channel import Channel
+from leadhand.sandboxes.container import LABEL, OURS, container
 from leadhand.sandboxes.engine import Engine, EngineError
 from leadhand.sandboxes.launcher import launcher
 from leadhand.sandboxes.limits import clamp
 
-LABEL = "leadhand.run"
 IMAGE = "python:3.12-bookworm"  # where a task names none: bash, git, compilers, Python
-LAUNCHER = "/run/leadhand/launcher"
+LAUNCHER = f"{OURS}/launcher"
 START_S = 60.0
+OTHER_IMAGE = "the image was made anew since"
 
 # Pid 1: the login shell's environment is taken once; the image's own PATH stays in front of the profile's.
 _LOGIN = 'export LH_PATH="$PATH"; exec /bin/bash -lc "$0"'
@@ -46,8 +46,9 @@ class Docker:
     sweep_root = 0
     changes = None  # the workspace is the engine's; a look at it after each command would cost more than the command
 
-    def __init__(self, engine: Engine, info: SandboxInfo, program: bytes) -> None:
+    def __init__(self, engine: Engine, info: SandboxInfo, program: bytes, *, whole: bool = False) -> None:
         self.engine = engine
+        self.whole = whole
         self.info = info
         self.control = Channel()
         self._program = "".join(f"\\{byte:03o}" for byte in program)
@@ -110,6 +111,10 @@ class Docker:
         await to_thread.run_sync(self._archive, destination)
 
     def _archive(self, destination: Path) -> None:
+        if self.whole:
+            state = self.engine.get(engine.path_of("containers", self.info.id, "json"))
+            layers.collect(self.engine, self.info.id, state["Image"], destination)
+            return
         path = engine.path_of("containers", self.info.id, "archive")
         with tempfile.NamedTemporaryFile(prefix="leadhand-collect-") as raw:
             self.engine.call("GET", path, query={"path": WORKSPACE}, into=raw.file, timeout=600)
@@ -117,22 +122,26 @@ class Docker:
             archive.filtered(Path(raw.name), destination, WORKSPACE.lstrip("/"))
 
     def fill(self, spec: SandboxSpec) -> None:
-        """Put the workspace's content into the container, and give workspace and scratch to its user. Blocks."""
+        """Put in what the sandbox starts with, and give workspace and scratch to its user. Blocks."""
         uid, _, gid = self.control.user.partition(":")
         if uid != "0":
             self._own(spec.run_id, self.control.user)
+        if self.whole:
+            layers.restore(self.engine, self.info.id, spec.layer, tuple(m for m in spec.mounts if m.copy))
+        if self.whole and not any(Path(spec.workspace).iterdir()):
+            return
         with tempfile.TemporaryFile() as packed:
             archive.pack_plain(Path(spec.workspace), packed, owner=(int(uid), int(gid)), links=_links(spec))
             packed.seek(0)
             path = engine.path_of("containers", self.info.id, "archive")
-            self.engine.call("PUT", path, query={"path": WORKSPACE}, data=packed, timeout=600)
+            self.engine.call("PUT", path, query={"path": self.info.workspace}, data=packed, timeout=600)
 
     def _own(self, run_id: str, user: str) -> None:
         """Give the volumes to a user that is not root, by a container of its own that may do just that."""
         settings = {
             "Image": self.info.image,
             "User": "0:0",
-            "Entrypoint": ["chown", user, WORKSPACE, SCRATCH],
+            "Entrypoint": ["chown", user, SCRATCH, *(() if self.whole else (WORKSPACE,))],
             "Labels": {LABEL: run_id},
             "HostConfig": {
                 "VolumesFrom": [self.info.id],
@@ -174,7 +183,7 @@ async def start(spec: SandboxSpec) -> Docker:
     """Start a container for the run, pulling the image if it is not there. Raises `UsageError`, `SandboxError`."""
     found = await to_thread.run_sync(engine.find)
     info, program = await to_thread.run_sync(_create, found, spec)
-    docker = Docker(found, info, program)
+    docker = Docker(found, info, program, whole=spec.whole)
     try:
         await docker.begin()
         await to_thread.run_sync(docker.fill, spec)
@@ -189,7 +198,7 @@ async def reattach(info: SandboxInfo, spec: SandboxSpec) -> Docker:
     """The container of an interrupted run, everything in it killed; started again if it had stopped."""
     found = await to_thread.run_sync(engine.find)
     host = await to_thread.run_sync(found.get, "/info")
-    docker = Docker(found, info, launcher(host.get("Architecture", "")))
+    docker = Docker(found, info, launcher(host.get("Architecture", "")), whole=spec.whole)
     try:
         state = await to_thread.run_sync(found.get, engine.path_of("containers", info.id, "json"))
         if not state["State"]["Running"]:
@@ -209,94 +218,34 @@ def _create(found: Engine, spec: SandboxSpec) -> tuple[SandboxInfo, bytes]:
     host = found.get("/info")
     limits, warnings = clamp(spec.limits, cpus=host["NCPU"], memory_mb=host["MemTotal"] >> 20)
     image = spec.image or IMAGE
-    _have_image(found, image)
+    here = images.ready(found, image, spec.build)
+    images.check_volumes(image, here, whole=spec.whole)
     info = SandboxInfo(
         kind="docker",
         id=f"leadhand-{spec.run_id}-{secrets.token_hex(4)}",
-        workspace=WORKSPACE,
+        workspace=(spec.workdir or here.workdir) if spec.whole else WORKSPACE,
         scratch=SCRATCH,
         limits=limits,
         not_enforced=_not_enforced(host),
-        warnings=warnings,
+        warnings=warnings + _other_image(spec, here.id),
         network=spec.network,
         image=image,
     )
-    made = found.post("/containers/create", container(spec, info), name=info.id)
+    first = ["/bin/bash", "-c", _LOGIN, _CONTROL]
+    made = found.post("/containers/create", container(spec, info, first), name=info.id)
     said = tuple(str(text) for text in made.get("Warnings") or ())
-    return msgspec.structs.replace(info, warnings=warnings + said), launcher(host.get("Architecture", ""))
+    return msgspec.structs.replace(info, warnings=info.warnings + said), launcher(host.get("Architecture", ""))
+
+
+def _other_image(spec: SandboxSpec, image: str) -> tuple[str, ...]:
+    """A warning where the layer to begin with is of another image, however the image is called."""
+    before = layers.image_of(Path(spec.layer)) if spec.layer else image
+    return () if before == image else (f"{OTHER_IMAGE}: {before[:19]} became {image[:19]}",)
 
 
 def _not_enforced(host: dict[str, Any]) -> tuple[str, ...]:
     known = {"MemoryLimit": "memory", "CpuCfsQuota": "cpus", "PidsLimit": "processes"}
     return tuple(name for key, name in known.items() if host.get(key) is False)
-
-
-def has_image(image: str) -> bool:
-    """Whether the engine has the image already. Raises `UsageError` where no engine answers."""
-    return _is_here(engine.find(), image)
-
-
-def _is_here(found: Engine, image: str) -> bool:
-    try:
-        found.get(engine.path_of("images", image, "json"))
-    except EngineError as failure:
-        if failure.status != 404:
-            raise
-        return False
-    return True
-
-
-def _have_image(found: Engine, image: str) -> None:
-    if _is_here(found, image):
-        return
-    tag = {} if ":" in image.rpartition("/")[2] or "@" in image else {"tag": "latest"}
-    said = found.call("POST", "/images/create", query={"fromImage": image, **tag}, timeout=3600)
-    for line in said.splitlines():
-        if line.strip() and (error := json.loads(line).get("error")):
-            raise SandboxError(f"cannot pull the image {image}: {error}")
-
-
-def container(spec: SandboxSpec, info: SandboxInfo) -> dict[str, Any]:
-    """What the engine is asked to create. Only workspace, scratch, home, /tmp and /dev/shm can be written."""
-    labels = {LABEL: spec.run_id}
-    volumes = [
-        {"Type": "volume", "Target": target, "VolumeOptions": {"Labels": labels}} for target in (WORKSPACE, SCRATCH)
-    ]
-    binds = [{"Type": "bind", "Source": m.source, "Target": m.target, "ReadOnly": True} for m in spec.mounts]
-    own = environment(spec)
-    del own["PATH"]  # the image's
-    memory = (info.limits.memory_mb or 0) << 20
-    folder = "rw,exec,nosuid,nodev,mode=1777"
-    host: dict[str, Any] = {
-        "NetworkMode": "default" if spec.network else "none",
-        "Memory": memory,
-        "MemorySwap": memory,
-        "PidsLimit": info.limits.processes or 0,
-        "NanoCpus": int((info.limits.cpus or 0) * 1e9),
-        "ReadonlyRootfs": True,
-        "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges"],
-        "Tmpfs": {"/tmp": folder, "/var/tmp": folder, HOME: folder, "/run/leadhand": folder},
-        "Mounts": [*volumes, *binds],
-        "LogConfig": {"Type": "none"},
-        "Init": False,
-    }
-    return {
-        "Image": info.image,
-        "Hostname": "sandbox",
-        "Entrypoint": ["/bin/bash", "-c", _LOGIN, _CONTROL],
-        "Cmd": [],
-        "Env": [f"{key}={value}" for key, value in own.items()],
-        "User": spec.user,
-        "WorkingDir": WORKSPACE,
-        "Labels": labels,
-        "OpenStdin": True,
-        "StdinOnce": False,
-        "AttachStdin": True,
-        "AttachStdout": True,
-        "Tty": False,
-        "HostConfig": host,
-    }
 
 
 def reap(spared: frozenset[str]) -> tuple[int, int]:

@@ -9,6 +9,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote, urlencode
@@ -82,6 +83,38 @@ class Engine:
     def __init__(self, path: str) -> None:
         self.path = path
 
+    @contextmanager
+    def answer(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: Any = None,
+        data: IO[bytes] | bytes | None = None,
+        timeout: float = 120,
+    ) -> Iterator[http.client.HTTPResponse]:
+        """One request, and its answer to be read. `body` is sent as JSON, `data` as it is (a tar archive).
+
+        Raises `EngineError`, also from within the block that reads.
+        """
+        connection = _Connection(self.path, timeout)
+        headers = {"Content-Type": "application/json" if data is None else "application/x-tar"}
+        payload = json.dumps(body).encode() if body is not None else data
+        target = f"/{VERSION}{path}" + (f"?{urlencode(query)}" if query else "")
+        try:
+            connection.request(method, target, payload, headers)
+            answer = connection.getresponse()
+            if answer.status >= 400:
+                raise EngineError(answer.status, _message(answer.read(), answer.status))
+            yield answer
+        except http.client.HTTPException as failure:
+            raise EngineError(0, f"the Docker Engine answered nonsense: {failure}") from failure
+        except TimeoutError:
+            raise EngineError(0, f"the Docker Engine did not answer within {timeout:g} s: {method} {path}") from None
+        finally:
+            connection.close()
+
     def call(
         self,
         method: str,
@@ -93,29 +126,12 @@ class Engine:
         into: IO[bytes] | None = None,
         timeout: float = 120,
     ) -> bytes:
-        """One request. `body` is sent as JSON, `data` as it is (a tar archive); the answer goes `into` a file if given.
-
-        Raises `EngineError`.
-        """
-        connection = _Connection(self.path, timeout)
-        headers = {"Content-Type": "application/json" if data is None else "application/x-tar"}
-        payload = json.dumps(body).encode() if body is not None else data
-        target = f"/{VERSION}{path}" + (f"?{urlencode(query)}" if query else "")
-        try:
-            connection.request(method, target, payload, headers)
-            answer = connection.getresponse()
-            if answer.status >= 400:
-                raise EngineError(answer.status, _message(answer.read(), answer.status))
+        """As `answer`; the whole of it, or none of it where it goes `into` a file."""
+        with self.answer(method, path, query=query, body=body, data=data, timeout=timeout) as answer:
             if into is None:
                 return answer.read()
             shutil.copyfileobj(answer, into, 1 << 20)
             return b""
-        except http.client.HTTPException as failure:
-            raise EngineError(0, f"the Docker Engine answered nonsense: {failure}") from failure
-        except TimeoutError:
-            raise EngineError(0, f"the Docker Engine did not answer within {timeout:g} s: {method} {path}") from None
-        finally:
-            connection.close()
 
     def get(self, path: str, **query: str) -> Any:
         return json.loads(self.call("GET", path, query=query))

@@ -37,11 +37,12 @@ def _paths(task: Task) -> Iterator[str]:
     yield task.workspace
     yield task.grader.files if task.grader else ""
     yield task.grader.cases if task.grader else ""
+    yield task.build.folder if task.build else ""
     yield from (m.source for m in task.mounts)
 
 
 def _moved(task: Task, folder: Path) -> Task:
-    workspace, files, cases, *mounts = (
+    workspace, files, cases, context, *mounts = (
         str(folder / str(number) / Path(path).name) if path else "" for number, path in enumerate(_paths(task))
     )
     replace = msgspec.structs.replace
@@ -49,5 +50,6 @@ def _moved(task: Task, folder: Path) -> Task:
         task,
         workspace=workspace,
         grader=replace(task.grader, files=files, cases=cases) if task.grader else None,
+        build=replace(task.build, folder=context) if task.build else None,
         mounts=tuple(replace(m, source=source) for m, source in zip(task.mounts, mounts, strict=True)),
     )

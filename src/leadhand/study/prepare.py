@@ -19,7 +19,7 @@ from leadhand.study.file import StudyFile, load
 from leadhand.study.grid import control_of, designs_of, in_order
 from leadhand.study.layout import PlannedRun, Resolved, StudyPaths, StudyRecord
 from leadhand.study.select import select
-from leadhand.study.sources import tasks_of
+from leadhand.study.sources import selected_of
 
 V = TypeVar("V")
 
@@ -43,7 +43,7 @@ class Prepared:
         self.file: StudyFile = load(path)
         self.keys = keys
         self.designs = designs_of(self.file)
-        chosen = select(tasks_of(self.file.tasks.source, path.parent), self.file.tasks, self.file.seed)
+        chosen = select(selected_of(self.file.tasks, path.parent), self.file.tasks, self.file.seed)
         self.tasks: dict[str, Task] = {t.id: t for t in chosen}
         self.budget_usd = budget_of(self.file, given)
         self._urls = {**self.file.base_urls, **given.base_urls}
@@ -134,6 +134,12 @@ def _prices(file: StudyFile) -> dict[str, Price]:
     profile = dict(models.find_profile(file.price_profile)) if file.price_profile else {}
     given = dict(models.parse_price(f"{file.models.get(n, n)}={text}") for n, text in file.prices.items())
     return {**profile, **given}
+
+
+def prices_of(file: StudyFile, designs: Iterable[Design]) -> dict[str, Price]:
+    """The file's own prices for all models of its designs."""
+    given = _prices(file)
+    return {name: price for design in designs for name, price in _for_models(design, given).items()}
 
 
 def _for_models(design: Design, given: Mapping[str, V]) -> dict[str, V]:

@@ -14,7 +14,7 @@ from leadhand.study.file import Selection
 def select(tasks: Sequence[Task], s: Selection, seed: int) -> list[Task]:
     """Raises `UsageError` where nothing is left, an id is there twice, or the count is not the one declared."""
     _unique(tasks)
-    chosen = [t for t in tasks if _wanted(t.id, s) and labelled(t.labels, s.where)]
+    chosen = [t for t in tasks if wanted(t.id, s) and labelled(t.labels, s.where)]
     if s.shuffle:
         chosen = Random(f"tasks-{seed}").sample(chosen, len(chosen))
     if s.per:
@@ -35,7 +35,8 @@ def _unique(tasks: Sequence[Task]) -> None:
         seen.add(task.id)
 
 
-def _wanted(task: str, s: Selection) -> bool:
+def wanted(task: str, s: Selection) -> bool:
+    """Whether the selection takes a task of this name, as far as the name says."""
     named = not s.ids or any(fnmatchcase(task, p) for p in s.ids)
     return named and not any(fnmatchcase(task, p) for p in s.without)
 

@@ -17,6 +17,7 @@ from leadhand.benchmarks.commit0.prepared import PYTHON, VENV, Place, Prepared
 from leadhand.benchmarks.commit0.rows import Row, row, rows
 from leadhand.benchmarks.commit0.scoring import score
 from leadhand.benchmarks.commit0.tree import settle
+from leadhand.benchmarks.proving import Expected, What
 from leadhand.benchmarks.submission import BadSubmission, discard, unpack
 from leadhand.core.chain import canonical, digest
 from leadhand.core.errors import GradingError, SandboxError, UsageError
@@ -85,7 +86,15 @@ class Commit0:
             grader_digest=grader_digest(place.row, found, self.mode),
             labels={"language": "python", "mode": self.mode, "source": found.source, **({"set": set_} if set_ else {})},
             isolated=True,
+            solution=str(place.reference),
         )
+
+    def expected(self, task: Task, what: What) -> Expected:
+        """How many tests pass before any work, and with the reference."""
+        one = row(task.id)
+        if what == "untouched":
+            return Expected(one.stub_passes, one.stub_passes, counts=True)
+        return Expected(one.reference_passes - one.clock_bound, one.reference_passes, counts=True)
 
     async def grade(self, task: Task, submission: Path, start: StartSandbox, scratch: Path) -> Grade:
         began = anyio.current_time()

@@ -11,6 +11,8 @@ from leadhand.core.errors import UsageError
 from leadhand.core.values import Value
 
 FILE = Path(__file__).with_name("rows.json")
+CLOCK_BOUND = {"portalocker": 2, "simpy": 1}
+"""How many tests have deadlines of a second, which the reference misses on a busy machine."""
 
 
 class Row(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,6 +49,11 @@ class Row(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def package(self) -> str:
         """The folder that `import` finds: what no agent may find elsewhere."""
         return Path(self.src_dir).name
+
+    @property
+    def clock_bound(self) -> int:
+        """How many of `reference_passes` a busy machine fails."""
+        return CLOCK_BOUND.get(self.name, 0)
 
     @property
     def version(self) -> str:
