@@ -176,3 +176,24 @@ def test_hostile_arguments_are_read_without_harm() -> None:
             Entry(v=1, seq=n, at="", session=1, mono=0.0, agent="solo", event=event) for n, event in enumerate(events)
         ]
         assert findings(entries, PROGRAM) == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat > a <<'E'\n" + "x > y\n" * 200_000,
+        "<<A\n" * 100_000,
+        "cat <<E\nx\n" * 20_000,
+        "exec " * 50_000,
+        "x" * 5_000_000,
+    ],
+    ids=["a long document", "documents without end", "many documents", "many prefixes", "a long word"],
+)
+@pytest.mark.timeout(60)  # each took minutes when it was read more than once
+def test_a_command_made_to_take_long_does_not(command: str) -> None:
+    assert found(PROGRAM, command) == []
+
+
+def test_what_stands_after_documents_is_read() -> None:
+    command = "cat <<A > one <<B > two\nstrings\nA\nstrings\nB\nstrings /reference/executable"
+    assert ("decompiling", "invalid") in found(PROGRAM, command)

@@ -83,22 +83,19 @@ def _hits(command: str, rules: Rules, depth: int) -> Iterator[Hit]:
 def _apart(command: str) -> tuple[str, list[str]]:
     """A command without its heredocs, and what they hold. One pass: what a model writes may be made to take long."""
     script: list[str] = []
-    documents: list[str] = []
-    body: list[str] = []
-    end = ""
+    documents: list[list[str]] = []
+    ends: list[str] = []
     for line in command.split("\n"):
-        if end and line.strip() == end:
-            documents.append("\n".join(body))
-            body, end = [], ""
-        elif end:
-            body.append(line)
+        if ends and line.strip() == ends[0]:
+            ends.pop(0)
+            documents.append([])
+        elif ends:
+            documents[-1].append(line)
         else:
-            opened = _HEREDOC.search(line)
-            end = opened[2] if opened else ""
+            ends = [opened[2] for opened in _HEREDOC.finditer(line)]
+            documents.append([])
             script.append(line)
-    if body:
-        documents.append("\n".join(body))
-    return "\n".join(script), documents
+    return "\n".join(script), ["\n".join(d) for d in documents if d]
 
 
 def simple_commands(command: str) -> Iterator[list[str]]:
