@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from leadhand.cli import advise, analyse, bench, money, study, view
+from leadhand.cli.help import Grouped
 from leadhand.cli.options import Json, RunName, Runs
 
 app = typer.Typer(
     name="leadhand",
+    cls=Grouped,
     help="Run teams of coding agents, and see what each team earns and costs.",
     no_args_is_help=True,
     add_completion=False,
