@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ from leadhand.core.values import FREE
 from leadhand.study.board import Board
 from leadhand.study.copies import Copying
 from leadhand.study.engine import Job
+from leadhand.study.file import shipped
 from leadhand.study.layout import PlannedRun, StudyPaths
 from leadhand.study.outcome import Outcome
 from leadhand.study.purse import Purse
@@ -66,6 +68,8 @@ def test_from_plan_to_export(make_study: Make, provider: Provider, tmp_path: Pat
     assert len(scores.frame) == 6
 
     # What was run is what the next plan knows.
+    said = leadhand("plan", str(file), cwd=tmp_path)
+    assert re.search(r"^P_blocking +\$.* +1\.00 \(1\.00 to 1\.00\) +2 runs of your own", said, re.MULTILINE)
     again = json.loads(leadhand("plan", str(file), "--json", cwd=tmp_path))
     assert [line["source"] for line in again["forecast"]["lines"]] == ["2 runs of your own"] * 3
     assert again["forecast"]["usd"]["expected"] == pytest.approx(provider.usd(), rel=1e-6)
@@ -92,11 +96,51 @@ def test_mistakes_are_told_in_one_line(arguments: tuple[str, ...], says: str, ma
     assert len(said.strip().splitlines()) == 1
 
 
-def test_the_shipped_plans_print(tmp_path: Path) -> None:
-    said = leadhand("plan", "opus-haiku", cwd=tmp_path)
-    assert "3,800" in said
-    assert "not counting 16 designs" in " ".join(said.split())
-    assert "published [1]" in said
+def test_a_plan_says_what_it_costs_and_what_that_is_known_from(tmp_path: Path) -> None:
+    """A shipped study whose models are partly published: figures for Sol, for Terra and Luna their prices alone."""
+    said = leadhand("plan", "sol-terra-luna", cwd=tmp_path)
+    lines = said.splitlines()
+    assert lines[0] == "sol-terra-luna: 31 designs x 200 tasks x 3 repeats"
+    sol = next(line for line in lines if line.startswith("sol_solo_minimal "))
+    found = re.match(
+        r"sol_solo_minimal +\$(\d+) \(\$(\d+) to \$(\d+)\) +0\.(\d\d) \(0\.\d\d to 0\.\d\d\) +published \[1", sol
+    )
+    assert found, sol
+    usd, low, high, _ = map(int, found.groups())
+    assert low < usd < high
+    assert usd == pytest.approx(600 * 0.24, rel=0.3)  # published: $0.24 a task
+    assert re.search(r"terra_P +\$\S+ \(\$\S+ to \$\S+\) +unknown +price alone", said)
+    assert "[1] gpt-5.6-sol alone on programbench: $0.24 a task (" in said
+    assert "runs      18,600, 16 at once; the forecast is for tasks like programbench" in said
+    assert re.search(r"^dollars   \$[\d,]+ \(\$[\d,]+ to \$[\d,]+\)$", said, re.MULTILINE)
+    assert re.search(r"^hours     [\d.]+ \([\d.]+ to [\d.]+\), grading not counted$", said, re.MULTILINE)
+    assert "without   19 designs that neither runs nor figures tell of" in said
+    assert "with      19 designs placed by their prices alone:" in said
+    assert "at most   $372,000 (the runs' budgets); the study stops at $40,000" in said
+    assert "detects   1.7 points of reward with 80 % power (strong leads, published)" in said
+    assert re.search(r"^100 tasks x 3 repeats +9,300 +\$[\d,]+ \(50 %\) +2\.4 ", said, re.MULTILINE)
+    assert re.search(r"^200 tasks x 1 repeat +6,200 +\$[\d,]+ \(67 %\) +2\.2 ", said, re.MULTILINE)
+    assert re.search(r"^without \d+ dominated designs? ", said, re.MULTILINE)
+    assert re.search(r"^without \S+ its lift stays unknown; \S+ is expected to be cheaper", said, re.MULTILINE)
+
+
+def test_a_plan_of_what_nobody_knows_says_unknown(make_study: Make, tmp_path: Path) -> None:
+    said = leadhand("plan", str(make_study(schedules='["blocking"]')), "--max-usd", "none", cwd=tmp_path)
+    assert re.search(r"^P_blocking +\$\S+ \(.*\) +unknown +price alone", said, re.MULTILINE)
+    assert "dollars   unknown" in said
+    assert "hours     unknown" in said
+    assert "the study stops" not in said
+    priceless = make_study(more='[designs.other]\nlead = "openai-chat/nobodys"\n')
+    assert re.search(
+        r"^other +unknown +unknown +nothing *$", leadhand("plan", str(priceless), cwd=tmp_path), re.MULTILINE
+    )
+
+
+def test_every_shipped_study_can_be_planned(tmp_path: Path) -> None:
+    for name in shipped():
+        plan = json.loads(leadhand("plan", name, "--json", cwd=tmp_path))
+        assert plan["forecast"]["usd"]["low"] < plan["forecast"]["usd"]["high"], name
+        assert plan["detectable"]
 
 
 # --- the display -----------------------------------------------------------------------------------------------------

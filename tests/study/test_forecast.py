@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
@@ -10,9 +11,12 @@ import pytest
 from scipy import stats
 
 from leadhand.core.design import Design
-from leadhand.study.forecast import Evidence, cheaper, forecast, own_evidence
-from leadhand.study.known import figures, kind_of, published
-from leadhand.study.planning import plan_study
+from leadhand.core.values import Price, Task
+from leadhand.study.cheaper import dominated, saved, smaller
+from leadhand.study.file import load
+from leadhand.study.forecast import Evidence, Forecast, Line, Range, forecast, own_evidence
+from leadhand.study.known import kind_of
+from leadhand.study.planning import plan_study, setting
 from leadhand.study.power import (
     between_of,
     detectable,
@@ -68,45 +72,82 @@ def test_own_runs_predict_the_next_ones_as_often_as_they_say() -> None:
     random, hits = Random(11), 0
     for _ in range(1500):
         past = [max(0.0, random.gauss(2.0, 0.5)) for _ in range(8)]
-        e = own_evidence(past, past, 20)
+        e = own_evidence(past, past, past, 20)
         mean = sum(max(0.0, random.gauss(2.0, 0.5)) for _ in range(20)) / 20
-        hits += e.usd_low <= mean <= e.usd_high
+        hits += e.usd.low <= mean <= e.usd.high
     assert hits / 1500 == pytest.approx(0.95, abs=0.02)
 
 
 def test_one_run_of_ones_own_says_little() -> None:
-    e = own_evidence([3.0], [6.0], 10)
-    assert (e.usd_low, e.usd, e.usd_high) == (1.0, 3.0, 9.0)
+    e = own_evidence([3.0], [6.0], [0.4], 10)
+    assert (e.usd.low, e.usd.expected, e.usd.high) == (1.0, 3.0, 9.0)
+    assert e.reward == Range(expected=0.4, low=0.0, high=1.0)
+    assert own_evidence([3.0], [6.0], [], 10).reward is None
+
+
+def test_rewards_of_ones_own_stay_between_0_and_1() -> None:
+    e = own_evidence([1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 0.9, 0.1], 2)
+    assert e.reward is not None
+    assert (e.reward.low, e.reward.high) == (0.0, 1.0)
+
+
+def teams(*names: str, budget: float | None = 5.0) -> dict[str, Design]:
+    return {name: Design(lead=f"x/{name}", budget_usd=budget) for name in names}
+
+
+def span(expected: float, low: float, high: float) -> Range:
+    return Range(expected=expected, low=low, high=high)
 
 
 def test_sums_own_runs_in_squares_published_figures_as_they_are() -> None:
-    own = Evidence(kind="own", usd=1.0, usd_low=0.7, usd_high=1.3, minutes=6, minutes_low=3, minutes_high=9)
-    said = Evidence(kind="published", usd=1.0, usd_low=0.5, usd_high=2.0)
-    f = forecast({"a": 10, "b": 10}, {"a": 5.0, "b": 5.0}, {"a": own, "b": own}, slots=2)
+    own = Evidence(kind="own", usd=span(1.0, 0.7, 1.3), minutes=span(6, 3, 9))
+    said = Evidence(kind="published", usd=span(1.0, 0.5, 2.0))
+    f = forecast(teams("a", "b"), 10, {"a": own, "b": own}, slots=2)
     assert f.usd is not None
     assert (f.usd.expected, f.usd.high - 20) == (20.0, pytest.approx(3 * math.sqrt(2)))
     assert f.hours is not None
     assert f.hours.expected == pytest.approx(20 * 6 / 60 / 2)
-    g = forecast({"a": 10, "b": 10}, {"a": 5.0, "b": 5.0}, {"a": said, "b": said}, slots=2)
+    # A figure is for the mean over all such tasks: that these are ten of them comes on top.
+    g = forecast(teams("a", "b"), 10, {"a": said, "b": said}, slots=2)
     assert g.usd is not None
-    assert (g.usd.low, g.usd.high) == (10.0, 40.0)
+    assert g.usd.high == pytest.approx(20 + 20 * math.hypot(1.0, 1.959964 / math.sqrt(10)))
     assert g.worst_usd == 100.0
-    h = forecast({"a": 10, "b": 10}, {"a": 5.0, "b": None}, {"a": own}, slots=1)
-    assert (h.unknown, h.worst_usd) == (("b",), None)
+    many = forecast(teams("a"), 1_000_000, {"a": said}, slots=2)
+    assert many.usd is not None
+    assert many.usd.high == pytest.approx(2e6, rel=1e-4)
 
 
-def test_published_figures_are_found_by_model_guidance_and_size() -> None:
-    solo = Design(lead="openai/gpt-5.6-sol", solo=True, guidance="PIV", budget_usd=1.0)
-    found = published(solo)
-    assert found is not None
-    assert (found.usd, found.minutes) == (0.38, 2.5)
-    team = Design(lead="openai/gpt-5.6-sol", guidance="minimal", budget_usd=1.0)
-    assert published(team) is not None
-    sixteen = Design(lead="openai/gpt-5.6-sol", worker="openai/gpt-5.6-luna", workers=16, guidance="P", budget_usd=1.0)
-    assert published(sixteen) is not None
-    assert published(Design(lead="openai/gpt-5.6-sol", worker="openai/gpt-5.6-luna", workers=4, guidance="P")) is None
-    assert published(Design(lead="openai/other", solo=True)) is None
-    assert all(f.source for f in figures())
+def test_what_nothing_is_known_of_is_left_out_and_named() -> None:
+    said = Evidence(kind="published", usd=span(1.0, 1.0, 1.0), minutes=span(3.0, 3.0, 3.0))
+    priced = Evidence(kind="prices", usd=span(2.0, 1.0, 4.0), minutes=span(3.0, 3.0, 3.0))
+    f = forecast(teams("a", "b", "c"), 10, {"a": said, "b": priced}, slots=1)
+    assert f.unknown == ("b", "c")
+    assert f.usd is not None
+    assert f.usd.expected == 10.0
+    assert f.usd_priced is not None
+    assert f.usd_priced.expected == 30.0
+    assert f.hours_priced is not None
+    assert f.hours_priced.expected == 1.0
+    assert forecast(teams("a"), 10, {"a": said}, slots=1).usd_priced is None
+    assert forecast(teams("a", budget=None), 10, {}, slots=1).worst_usd is None
+
+
+def test_no_run_costs_more_than_its_budget() -> None:
+    said = Evidence(kind="published", usd=span(8.0, 2.0, 20.0))
+    (line,) = forecast(teams("a", budget=5.0), 10, {"a": said}, slots=1).lines
+    assert line.usd is not None
+    assert (line.usd.expected, line.usd.high) == (50.0, 50.0)
+
+
+def test_a_run_that_opens_several_sandboxes_takes_as_many_places() -> None:
+    minutes = Evidence(kind="own", usd=span(1, 1, 1), minutes=span(6, 6, 6))
+    best = Design(lead="x/y", strategy="best-of-k", k=4, selector="oracle", budget_usd=5.0)
+    alone = Design(lead="x/y", solo=True, budget_usd=5.0)
+    f = forecast({"best": best}, 10, {"best": minutes}, slots=8)
+    g = forecast({"alone": alone}, 10, {"alone": minutes}, slots=8)
+    assert f.hours is not None
+    assert g.hours is not None
+    assert f.hours.expected == pytest.approx(4 * g.hours.expected) == pytest.approx(10 * 6 * 4 / 60 / 8)
 
 
 def test_the_kind_of_a_design_forgets_what_only_bounds_it() -> None:
@@ -115,25 +156,93 @@ def test_the_kind_of_a_design_forgets_what_only_bounds_it() -> None:
 
 
 def test_cheaper_plans_are_cheaper() -> None:
-    plans = cheaper(200, 3)
+    plans = smaller(200, 3)
     assert (200, 1) in plans
     assert (100, 3) in plans
     assert all(n * k < 600 for n, k in plans)
     assert plans == sorted(plans, key=lambda p: (-p[0] * p[1], -p[0]))
-    assert cheaper(2, 1) == []
+    assert smaller(2, 1) == []
+
+
+def line(name: str, usd: float, reward: float | None) -> Line:
+    earns = None if reward is None else span(reward, 0.0, 1.0)
+    return Line(
+        design=name,
+        runs=10,
+        usd=span(usd, usd, usd),
+        minutes=None,
+        reward=earns,
+        worst_usd=None,
+        kind="published",
+        source="",
+        notes=(),
+    )
+
+
+def test_dominated_designs_cost_more_and_are_expected_to_earn_no_more() -> None:
+    lines = (line("solo", 9.0, 0.1), line("a", 1.0, 0.5), line("b", 2.0, 0.5), line("c", 3.0, 0.7), line("d", 4.0, 0.6))
+    unknown = (line("e", 9.0, None),)
+    f = Forecast(
+        lines=(*lines, *unknown), usd=None, hours=None, usd_priced=None, hours_priced=None, worst_usd=None, unknown=()
+    )
+    controls = {**dict.fromkeys("abcde", "solo"), "solo": ""}
+    found = dominated(f, controls)
+    assert found == {"b": "a", "d": "c"}  # never the control, never what no reward is known of
+    assert saved(f, found) == (6.0, pytest.approx(6 / 28))
+
+
+STUDY = (
+    "budget_usd = 50.0\nrepeats = 2\n[tasks]\nsource = ['a-benchmark-of-mars']\ncount = 40\n"
+    "[base]\nlead = 'openai/gpt-5.6-sol'\nbudget_usd = 2.0\n[grid]\nguidance = ['minimal', 'V']\n"
+)
 
 
 def test_a_plan_of_a_study_whose_tasks_are_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
-    path.write_text(
-        "budget_usd = 50.0\nrepeats = 2\n[tasks]\nsource = ['a-benchmark-of-mars']\ncount = 40\n"
-        "[base]\nlead = 'openai/gpt-5.6-sol'\nbudget_usd = 2.0\n[grid]\nguidance = ['minimal', 'V']\n"
-    )
-    plan = plan_study(path, Given(), [])
+    path.write_text(STUDY)
+    asked: list[tuple[set[str], str]] = []
+
+    def advise(designs: Mapping[str, Design], like: str, prices: Mapping[str, Price]) -> Mapping[str, Evidence]:
+        asked.append((set(designs), like))
+        found = {"minimal": (0.9, 0.4), "solo_minimal": (0.2, 0.5), "solo_PIV": (0.4, 0.6)}
+        return {
+            name: Evidence(kind="published", usd=span(usd, usd, usd), reward=span(earns, 0.0, 1.0), source="a book")
+            for name, (usd, earns) in found.items()
+        }
+
+    plan = plan_study(path, Given(), [], advise=advise)
     assert (plan.runs, plan.tasks, len(plan.designs)) == (40 * 2 * 4, 40, 4)
     assert "not on this machine" in plan.note
+    assert asked == [({"solo_minimal", "solo_PIV", "minimal", "V"}, "a-benchmark-of-mars")]
     assert plan.forecast.worst_usd == 640.0
     assert plan.forecast.unknown == ("V",)
     assert plan.forecast.usd is not None
-    assert plan.forecast.usd.expected == pytest.approx(80 * (0.24 + 0.38 + 0.91))
+    assert plan.forecast.usd.expected == pytest.approx(80 * (0.2 + 0.4 + 0.9))
     assert plan.budget_usd == 50.0
+    half = next(s for s in plan.smaller if (s.tasks, s.repeats) == (20, 2))
+    assert (half.runs, half.saves, half.saves_usd) == (160, 0.5, pytest.approx(60.0))
+    assert half.detectable[0].reward > plan.detectable[0].reward
+    without = plan.smaller[-1]
+    assert without.without == {"minimal": "solo_PIV"}
+    assert (without.runs, without.saves_usd) == (240, pytest.approx(72.0))
+    assert without.detectable == plan.detectable
+
+
+@pytest.mark.parametrize(
+    ("benchmarks", "tiers", "like"),
+    [
+        (["programbench"], ["hard", "easy"], "programbench"),
+        (["programbench"], ["hard"], "programbench:hard"),
+        (["folder"], [""], "s"),
+        (["programbench", "commit0-lite"], [""], "s"),
+    ],
+)
+def test_what_a_studys_tasks_are_like(benchmarks: list[str], tiers: list[str], like: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(STUDY)
+    tasks = [
+        Task(id=f"{b}{t}", prompt="x", benchmark=b, labels={"difficulty": t} if t else {})
+        for b in benchmarks
+        for t in tiers
+    ]
+    assert setting(load(path), tasks) == like

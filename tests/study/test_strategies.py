@@ -92,7 +92,8 @@ def test_three_strategies_in_one_study_whose_driver_is_killed(
                 break
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
-        process.communicate()
+        said, _ = process.communicate()
+        assert process.returncode == -signal.SIGKILL, said.decode()
         assert not any(isinstance(e.event, RunEnded) for e in so_far(journal(design)))
         assert settled(paths) <= strategies.usd(PRICE) + 1e-6
         assert strategies.usd(PRICE) <= settled(paths) + unknown(paths) + 1e-6

@@ -35,9 +35,9 @@ def plan(
     json: Json = False,
 ) -> None:
     """Say what a study will cost, how long it takes and what it can tell apart. Spends nothing."""
-    from leadhand.cli import study_looking
+    from leadhand.cli import study_plan
 
-    study_looking.plan(file, past or [], concurrency, max_usd, as_json=json)
+    study_plan.plan(file, past or [], concurrency, max_usd, as_json=json)
 
 
 @study.command()

@@ -1,30 +1,22 @@
-"""What a study will cost and how long it will take, with an interval, and on what evidence that rests. Pure."""
+"""What a study will cost, how long it will take and what it may earn, with intervals, and on what that rests. Pure."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from leadhand.core.values import Value
-from leadhand.study.power import mean_and_sd, t_95
+from leadhand.core.design import Design
+from leadhand.core.values import Price, Value
+from leadhand.study.power import Z_95, mean_and_sd, t_95
 
+RUN_CV = 1.0
+"""SD of a single run's dollars or minutes, in units of their mean over tasks, where no run of the kind is known [ours:
+tasks of one benchmark differ as much]."""
 
-class Evidence(Value, frozen=True, kw_only=True):
-    """What one run of a kind of design costs (dollars) and takes (minutes), with a 95 % range for the mean of many.
-
-    `spread` is the SD between runs, `runs` how many it is known from; both None for a published figure.
-    """
-
-    kind: Literal["own", "published"]
-    usd: float
-    usd_low: float
-    usd_high: float
-    minutes: float | None = None
-    minutes_low: float | None = None
-    minutes_high: float | None = None
-    runs: int = 0
-    source: str = ""
+Kind = Literal["own", "published", "prices", ""]
+"""Past runs of the very design; figures about designs like it (and own runs of those); a model of which nothing but its
+price is known; nothing at all."""
 
 
 class Range(Value, frozen=True, kw_only=True):
@@ -35,20 +27,42 @@ class Range(Value, frozen=True, kw_only=True):
     high: float
 
 
+class Evidence(Value, frozen=True, kw_only=True):
+    """What one run of a design costs (dollars), takes (minutes) and earns (reward), each a mean over tasks.
+
+    `own` ranges are for the mean of the very number of runs that is planned, the others for the mean over all such
+    tasks. `source` is short; `notes` are whole sentences about it.
+    """
+
+    kind: Kind
+    usd: Range
+    minutes: Range | None = None
+    reward: Range | None = None
+    source: str = ""
+    notes: tuple[str, ...] = ()
+
+
+Advise = Callable[[Mapping[str, Design], str, Mapping[str, Price]], Mapping[str, Evidence]]
+"""What is known of designs on tasks like `like`, at prices by model. A design of which nothing is known is left out."""
+
+
 class Line(Value, frozen=True, kw_only=True):
-    """One design: so many runs of it, what they cost, and how it is known. None: nothing is known."""
+    """One design: so many runs of it, what they cost and take in all, and what a run earns. None: not known."""
 
     design: str
     runs: int
     usd: Range | None
     minutes: Range | None
+    reward: Range | None
     worst_usd: float | None
-    kind: Literal["own", "published", ""]
+    kind: Kind
     source: str
+    notes: tuple[str, ...]
 
 
 class Forecast(Value, frozen=True, kw_only=True):
-    """The whole study. Sums go over the designs that something is known of; `unknown` names the others.
+    """The whole study. `usd` and `hours` go over the designs that runs or figures are known of, `unknown` names the
+    others; `usd_priced` and `hours_priced` also hold those placed by their prices alone (None where there are none).
 
     `worst_usd` is the sum of the runs' budgets, None where one has none.
     """
@@ -56,82 +70,114 @@ class Forecast(Value, frozen=True, kw_only=True):
     lines: tuple[Line, ...]
     usd: Range | None
     hours: Range | None
+    usd_priced: Range | None
+    hours_priced: Range | None
     worst_usd: float | None
     unknown: tuple[str, ...]
 
 
-def own_evidence(usd: Sequence[float], minutes: Sequence[float], runs_wanted: int) -> Evidence:
-    """From past runs of the kind: the range is a prediction interval for the mean of `runs_wanted` new ones.
+def own_evidence(
+    usd: Sequence[float], minutes: Sequence[float], rewards: Sequence[float], runs_wanted: int
+) -> Evidence:
+    """From past runs of the kind: ranges are prediction intervals for the mean of `runs_wanted` new ones.
 
-    From a single run nothing is known of the spread: a factor of 3 to both sides.
+    From a single run nothing is known of the spread: a factor of 3 to both sides, and any reward.
     """
-    low_usd, mean_usd, high_usd = _predicted(list(usd), runs_wanted)
-    low, mean, high = _predicted(list(minutes), runs_wanted)
+    reward = predicted(rewards, runs_wanted) if rewards else None
+    if reward is not None:
+        wide = len(rewards) < 2
+        reward = Range(
+            expected=reward.expected, low=0.0 if wide else reward.low, high=1.0 if wide else min(1.0, reward.high)
+        )
     return Evidence(
         kind="own",
-        usd=mean_usd,
-        usd_low=low_usd,
-        usd_high=high_usd,
-        minutes=mean,
-        minutes_low=low,
-        minutes_high=high,
-        runs=len(usd),
+        usd=predicted(usd, runs_wanted),
+        minutes=predicted(minutes, runs_wanted),
+        reward=reward,
         source=f"{len(usd)} run{'s' if len(usd) != 1 else ''} of your own",
     )
 
 
-def _predicted(values: list[float], wanted: int) -> tuple[float, float, float]:
-    mean, sd = mean_and_sd(values)
+def predicted(values: Sequence[float], wanted: int) -> Range:
+    """A prediction interval for the mean of `wanted` further values; never below 0."""
+    mean, sd = mean_and_sd(list(values))
     if math.isnan(sd):
-        return mean / 3, mean, mean * 3
+        return Range(expected=mean, low=mean / 3, high=mean * 3)
     half = t_95(len(values) - 1) * sd * math.sqrt(1 / wanted + 1 / len(values))
-    return max(0.0, mean - half), mean, mean + half
+    return Range(expected=mean, low=max(0.0, mean - half), high=mean + half)
 
 
 def forecast(
-    runs: Mapping[str, int], budgets: Mapping[str, float | None], known: Mapping[str, Evidence | None], slots: int
+    designs: Mapping[str, Design], runs_each: int, known: Mapping[str, Evidence | None], slots: int
 ) -> Forecast:
-    """`runs` by design, each run's budget, and what is known of each design. `slots` runs go on at once.
+    """What is known of each design, `runs_each` times. `slots` sandboxes are open at once.
 
-    What is known from own runs deviates by chance, so those deviations add up in squares; published figures are off
-    for one reason (other prices, limits, wording), so theirs add up as they are.
+    What is known from own runs deviates by chance, so those deviations add up in squares; figures are off for one
+    reason (other prices, limits, wording), so theirs add up as they are. No run costs more than its budget.
     """
-    lines = tuple(_line(name, n, budgets[name], known.get(name)) for name, n in runs.items())
+    lines = tuple(_line(name, runs_each, d.budget_usd, known.get(name)) for name, d in designs.items())
     budgeted = [line.worst_usd for line in lines]
-    minutes = _sum([(line.kind, line.minutes) for line in lines])
+    sure = [line for line in lines if line.kind in ("own", "published")]
+    priced = [line for line in lines if line.kind]
+
+    def hours(of: Sequence[Line]) -> Range | None:
+        # A run that opens several sandboxes takes as many slots.
+        parts = [(line.kind, _scaled(line.minutes, designs[line.design].sandboxes)) for line in of if line.minutes]
+        total = _sum(parts)
+        return None if total is None else _scaled(total, 1 / 60 / slots)
+
+    def usd(of: Sequence[Line]) -> Range | None:
+        return _sum([(line.kind, line.usd) for line in of if line.usd])
+
+    more = len(priced) > len(sure)
     return Forecast(
         lines=lines,
-        usd=_sum([(line.kind, line.usd) for line in lines]),
-        hours=None if minutes is None else _scaled(minutes, 1 / 60 / slots),
+        usd=usd(sure),
+        hours=hours(sure),
+        usd_priced=usd(priced) if more else None,
+        hours_priced=hours(priced) if more else None,
         worst_usd=None if None in budgeted else math.fsum(b for b in budgeted if b is not None),
-        unknown=tuple(line.design for line in lines if line.usd is None),
+        unknown=tuple(line.design for line in lines if line.kind in ("prices", "")),
     )
 
 
 def _line(name: str, runs: int, budget: float | None, e: Evidence | None) -> Line:
-    usd = minutes = None
-    if e is not None:
-        usd = _scaled(Range(expected=e.usd, low=e.usd_low, high=e.usd_high), runs)
-        if e.minutes is not None and e.minutes_low is not None and e.minutes_high is not None:
-            minutes = _scaled(Range(expected=e.minutes, low=e.minutes_low, high=e.minutes_high), runs)
     worst = None if budget is None else budget * runs
+    if e is None:
+        return Line(
+            design=name, runs=runs, usd=None, minutes=None, reward=None, worst_usd=worst, kind="", source="", notes=()
+        )
+    usd, minutes = (e.usd, e.minutes) if e.kind == "own" else (_of_runs(e.usd, runs), _of_runs(e.minutes, runs))
+    assert usd is not None
+    if budget is not None:
+        usd = Range(expected=min(usd.expected, budget), low=min(usd.low, budget), high=min(usd.high, budget))
     return Line(
         design=name,
         runs=runs,
-        usd=usd,
-        minutes=minutes,
+        usd=_scaled(usd, runs),
+        minutes=None if minutes is None else _scaled(minutes, runs),
+        reward=e.reward,
         worst_usd=worst,
-        kind=e.kind if e else "",
-        source=e.source if e else "",
+        kind=e.kind,
+        source=e.source,
+        notes=e.notes,
     )
+
+
+def _of_runs(r: Range | None, runs: int) -> Range | None:
+    """The range of a mean over all such tasks, as one for the mean of so many runs."""
+    if r is None:
+        return None
+    chance = Z_95 * RUN_CV * r.expected / math.sqrt(runs)
+    down, up = math.hypot(r.expected - r.low, chance), math.hypot(r.high - r.expected, chance)
+    return Range(expected=r.expected, low=max(0.0, r.expected - down), high=r.expected + up)
 
 
 def _scaled(r: Range, by: float) -> Range:
     return Range(expected=r.expected * by, low=r.low * by, high=r.high * by)
 
 
-def _sum(ranges: Sequence[tuple[str, Range | None]]) -> Range | None:
-    known = [(kind, r) for kind, r in ranges if r is not None]
+def _sum(known: Sequence[tuple[Kind, Range]]) -> Range | None:
     if not known:
         return None
     expected = math.fsum(r.expected for _, r in known)
@@ -140,16 +186,7 @@ def _sum(ranges: Sequence[tuple[str, Range | None]]) -> Range | None:
     return Range(expected=expected, low=max(0.0, expected - down), high=expected + up)
 
 
-def _deviation(parts: Sequence[tuple[str, float]]) -> float:
+def _deviation(parts: Sequence[tuple[Kind, float]]) -> float:
     chance = math.sqrt(math.fsum(d**2 for kind, d in parts if kind == "own"))
     common = math.fsum(d for kind, d in parts if kind != "own")
     return math.hypot(chance, common)
-
-
-def cheaper(tasks: int, repeats: int) -> list[tuple[int, int]]:
-    """Smaller plans to set beside a plan, as (tasks, repeats), the dearest first."""
-    plans = {(tasks, 1), (tasks, 2), (-(-tasks // 2), repeats), (-(-tasks // 2), 1), (-(-tasks // 4), 1), (30, 1)}
-    return sorted(
-        (p for p in plans if 2 <= p[0] <= tasks and p[1] <= repeats and p[0] * p[1] < tasks * repeats),
-        key=lambda p: (-p[0] * p[1], -p[0]),
-    )

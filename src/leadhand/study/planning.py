@@ -1,15 +1,16 @@
-"""`leadhand study plan`: size, money, time and what it can tell apart, without a key, a sandbox or a dollar."""
+"""`leadhand study plan`: size, money, time, rewards, what it can tell apart; without a key, a sandbox or a dollar."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from leadhand.core.design import Design
 from leadhand.core.errors import UsageError
-from leadhand.core.values import Value
+from leadhand.core.values import Price, Task, Value
+from leadhand.study.cheaper import dominated, saved, smaller
 from leadhand.study.file import StudyFile, load
-from leadhand.study.forecast import Forecast, cheaper, forecast
+from leadhand.study.forecast import Advise, Evidence, Forecast, forecast
 from leadhand.study.grid import control_of, designs_of
 from leadhand.study.known import Past, evidence, kind_of, past_runs
 from leadhand.study.power import (
@@ -21,9 +22,9 @@ from leadhand.study.power import (
     published_detectable,
     sd_of_difference,
 )
-from leadhand.study.prepare import Given, budget_of
+from leadhand.study.prepare import Given, budget_of, prices_of
 from leadhand.study.select import select
-from leadhand.study.sources import tasks_of
+from leadhand.study.sources import selected_of
 
 
 class Detectable(Value, frozen=True, kw_only=True):
@@ -34,17 +35,23 @@ class Detectable(Value, frozen=True, kw_only=True):
 
 
 class Smaller(Value, frozen=True, kw_only=True):
-    """A cheaper plan: the share of the dollars that it takes, and what it can still see."""
+    """A cheaper plan: what it saves (a share of the expected dollars, and dollars where they are known), what it can
+    still see, and the designs it does without, each with one that is expected to be cheaper and no worse.
+    """
 
     tasks: int
     repeats: int
     runs: int
-    share: float
+    saves: float
+    saves_usd: float | None
     detectable: tuple[Detectable, ...]
+    without: dict[str, str] = {}
 
 
 class Plan(Value, frozen=True, kw_only=True):
-    """All that is said of a study before it runs. `note` says what could not be looked at."""
+    """All that is said of a study before it runs. `note` says what could not be looked at; `like` is the setting that
+    the forecast is for.
+    """
 
     name: str
     about: str
@@ -55,57 +62,116 @@ class Plan(Value, frozen=True, kw_only=True):
     runs: int
     concurrency: int
     budget_usd: float | None
+    like: str
     forecast: Forecast
     detectable: tuple[Detectable, ...]
     smaller: tuple[Smaller, ...]
     note: str = ""
 
 
-def plan_study(path: Path, given: Given, past: Sequence[Path], concurrency: int | None = None) -> Plan:
-    """Raises `UsageError` for a file that cannot be run. Blocks."""
+def nothing_known(designs: Mapping[str, Design], like: str, prices: Mapping[str, Price]) -> Mapping[str, Evidence]:
+    """An `Advise` that knows nothing."""
+    return {}
+
+
+def plan_study(
+    path: Path,
+    given: Given,
+    past: Sequence[Path],
+    concurrency: int | None = None,
+    advise: Advise = nothing_known,
+) -> Plan:
+    """Designs that were run before (in the folders `past`) are known from that, the others by `advise`.
+
+    Raises `UsageError` for a file that cannot be run. Blocks.
+    """
     file = load(path)
     designs = designs_of(file)
-    tasks, note = _count(file, path)
+    chosen, tasks, note = _tasks(file, path)
+    runs_each = tasks * file.repeats
     slots = concurrency or file.concurrency
     before = past_runs(past)
-    known = evidence(designs, tasks * file.repeats, before)
-    budgets = {name: d.budget_usd for name, d in designs.items()}
-    expected = forecast(dict.fromkeys(designs, tasks * file.repeats), budgets, known, slots)
+    known = evidence(designs, runs_each, before)
+    rest = {name: d for name, d in designs.items() if name not in known}
+    like = setting(file, chosen)
+    if rest:
+        known |= advise(rest, like, prices_of(file, rest.values()))
+    expected = forecast(designs, runs_each, known, slots)
+    controls = {name: control_of(name, designs) for name in designs}
     spreads = _spreads(designs, before)
     return Plan(
         name=file.name,
         about=file.about,
         designs=designs,
-        controls={name: control_of(name, designs) for name in designs},
+        controls=controls,
         tasks=tasks,
         repeats=file.repeats,
-        runs=tasks * file.repeats * len(designs),
+        runs=runs_each * len(designs),
         concurrency=slots,
         budget_usd=budget_of(file, given),
+        like=like,
         forecast=expected,
         detectable=_detectable(tasks, file.repeats, spreads),
-        smaller=tuple(
-            Smaller(
-                tasks=n,
-                repeats=k,
-                runs=n * k * len(designs),
-                share=n * k / (tasks * file.repeats),
-                detectable=_detectable(n, k, spreads),
-            )
-            for n, k in cheaper(tasks, file.repeats)
-        ),
+        smaller=_smaller(tasks, file.repeats, expected, controls, spreads),
         note=note,
     )
 
 
-def _count(file: StudyFile, path: Path) -> tuple[int, str]:
-    """How many tasks there are; the declared count where this machine does not have the benchmark."""
+def _tasks(file: StudyFile, path: Path) -> tuple[list[Task], int, str]:
+    """The tasks and how many there are; none and the declared count where this machine does not have the benchmark."""
     try:
-        return len(select(tasks_of(file.tasks.source, path.parent), file.tasks, file.seed)), ""
+        chosen = select(selected_of(file.tasks, path.parent), file.tasks, file.seed)
     except UsageError as error:
         if file.tasks.count is None:
             raise
-        return file.tasks.count, f"the tasks are not on this machine, {file.tasks.count} as declared ({error})"
+        return [], file.tasks.count, f"the tasks are not on this machine, {file.tasks.count} as declared ({error})"
+    return chosen, len(chosen), ""
+
+
+def setting(file: StudyFile, tasks: Sequence[Task]) -> str:
+    """What the tasks are, as the advisor's `--like` has it: their benchmark, with their tier where they have but one;
+    the study itself where they are folders, or from several benchmarks.
+    """
+    benchmarks = {t.benchmark for t in tasks} or set(file.tasks.source)
+    if len(benchmarks) != 1 or benchmarks & {"folder", "prompt"}:
+        return file.name
+    tiers = {t.labels.get("difficulty", "") for t in tasks} or {file.tasks.where.get("difficulty", "")}
+    tier = next(iter(tiers)) if len(tiers) == 1 else ""
+    name = benchmarks.pop()
+    return f"{name}:{tier}" if tier and isinstance(tier, str) else name
+
+
+def _smaller(
+    tasks: int, repeats: int, f: Forecast, controls: Mapping[str, str], spreads: list[tuple[float, str]]
+) -> tuple[Smaller, ...]:
+    designs = len(f.lines)
+    whole = f.usd_priced or f.usd
+    found = []
+    for n, k in smaller(tasks, repeats):
+        less = 1 - n * k / (tasks * repeats)
+        found.append(
+            Smaller(
+                tasks=n,
+                repeats=k,
+                runs=n * k * designs,
+                saves=less,
+                saves_usd=None if whole is None else less * whole.expected,
+                detectable=_detectable(n, k, spreads),
+            )
+        )
+    if without := dominated(f, controls):
+        usd, share = saved(f, without)
+        plan = Smaller(
+            tasks=tasks,
+            repeats=repeats,
+            runs=tasks * repeats * (designs - len(without)),
+            saves=share,
+            saves_usd=usd,
+            detectable=_detectable(tasks, repeats, spreads),
+            without=without,
+        )
+        found.append(plan)
+    return tuple(found)
 
 
 def _spreads(designs: dict[str, Design], past: Sequence[Past]) -> list[tuple[float, str]]:

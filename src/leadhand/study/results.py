@@ -112,8 +112,8 @@ def lift(control: str, team: Mapping[str, float], solo: Mapping[str, float]) -> 
 
 
 def tidy(record: StudyRecord, outcomes: Mapping[str, Outcome]) -> list[dict[str, Any]]:
-    """One row per planned run that exists. `cost` is the run's own (all candidates of a best-of-k), `attempts_cost` that
-    of its failed attempts; `k` is empty for a team and a solo agent.
+    """One row per planned run that exists. `cost` is the run's own (all its candidates), `attempts_cost` that of its
+    failed attempts; `k` is empty for a team and a solo agent.
     """
     spent: dict[str, list[float]] = {}
     for name, o in outcomes.items():
