@@ -125,6 +125,26 @@ async def test_what_is_kept_at_the_end_can_be_reattached(kind: str, tmp_path: Pa
     assert await gone(f"{MARK}200")
 
 
+@pytest.mark.anyio
+async def test_what_a_team_built_in_the_place_of_a_link_is_its_own(kind: str, tmp_path: Path) -> None:
+    """A program that is to be rebuilt often has the name of its reference: a resumed team finds what it has built."""
+    tools = [tmp_path / name for name in ("one", "two", "three")]
+    for tool in tools:
+        tool.write_text(f"#!/bin/sh\necho {tool.name}\n")
+        tool.chmod(0o755)
+    mounts = tuple(Mount(source=str(tool), target=f"/reference/{tool.name}", link=tool.name) for tool in tools)
+    spec = make_spec(kind, tmp_path, mounts=mounts)
+    sandbox = await sandboxes.start(spec, kind)
+    made = await sh(sandbox, "./one; ./two; ./three; rm one two; printf '#!/bin/sh\necho mine\n' >one; chmod +x one")
+    assert made.head == b"one\ntwo\nthree\n"
+    await sandbox.aclose(keep=True)
+    again = await sandboxes.reattach(sandbox.info, spec)
+    try:
+        assert (await sh(again, "./one; ls | grep two; ./three")).head == b"mine\nthree\n"
+    finally:
+        await again.aclose()
+
+
 @pytest.mark.engine
 @pytest.mark.anyio
 @pytest.mark.parametrize("kind", ["docker"], indirect=True)

@@ -73,7 +73,7 @@ async def start(spec: SandboxSpec, kind: str = "auto") -> Sandbox:
     return TeamSandbox(backend, owners.Hold(spec.run_id))
 
 
-async def _start(spec: SandboxSpec, kind: str) -> Backend:
+async def _start(spec: SandboxSpec, kind: str, *, again: bool = False) -> Backend:
     if kind == "docker":
         from leadhand.sandboxes import docker
 
@@ -81,11 +81,11 @@ async def _start(spec: SandboxSpec, kind: str) -> Backend:
     if kind == "bwrap":
         from leadhand.sandboxes import bwrap
 
-        return await bwrap.start(spec)
+        return await bwrap.start(spec, again=again)
     if kind == "local":
         from leadhand.sandboxes import local
 
-        return await local.start(spec)
+        return await local.start(spec, again=again)
     raise UsageError(f"no sandbox {kind!r}; there are: auto, {', '.join(KINDS)}")
 
 
@@ -104,7 +104,7 @@ async def reattach(info: SandboxInfo, spec: SandboxSpec) -> Sandbox:
 
         return TeamSandbox(await docker.reattach(info, spec), owners.Hold(spec.run_id))
     await to_thread.run_sync(leftovers.clear, spec.run_id.__eq__)
-    return await start(spec, info.kind)
+    return TeamSandbox(await _start(spec, info.kind, again=True), owners.Hold(spec.run_id))
 
 
 async def reap(run_ids_to_spare: Collection[str] = ()) -> tuple[str, ...]:

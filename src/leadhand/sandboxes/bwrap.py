@@ -143,9 +143,12 @@ def environment(spec: SandboxSpec) -> dict[str, str]:
     }
 
 
-async def start(spec: SandboxSpec) -> HostedBackend:
-    """Start a bubblewrap for the run. Raises `UsageError`, `SandboxError` or `SandboxLost` (no workspace)."""
-    argv, hosted, info = await to_thread.run_sync(_prepare, spec)
+async def start(spec: SandboxSpec, *, again: bool = False) -> HostedBackend:
+    """Start a bubblewrap for the run; `again`: on a workspace that a team has worked in.
+
+    Raises `UsageError`, `SandboxError` or `SandboxLost` (no workspace).
+    """
+    argv, hosted, info = await to_thread.run_sync(_prepare, spec, again)
     try:
         await hosted.start(argv, {"PATH": "/usr/bin:/bin", "LEADHAND_RUN": spec.run_id})
     except BaseException:
@@ -154,10 +157,11 @@ async def start(spec: SandboxSpec) -> HostedBackend:
     return HostedBackend(spec, hosted, info)
 
 
-def _prepare(spec: SandboxSpec) -> tuple[list[str], Hosted, SandboxInfo]:
+def _prepare(spec: SandboxSpec, again: bool) -> tuple[list[str], Hosted, SandboxInfo]:
     program = executable()
     require_workspace(spec)
-    show_links(spec, {})
+    if not again:
+        show_links(spec, {})
     limits, warnings = clamp_here(spec.limits)
     folder = Folder(spec.run_id)
     uid, gid = os.getuid(), os.getgid()

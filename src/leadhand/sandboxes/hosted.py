@@ -218,12 +218,14 @@ def require_workspace(spec: SandboxSpec) -> None:
     Path(spec.scratch).mkdir(parents=True, exist_ok=True)
 
 
-def show_links(spec: SandboxSpec, paths: dict[str, str]) -> None:
-    """Make the workspace's links to the mounts."""
+def show_links(spec: SandboxSpec, paths: dict[str, str], *, again: bool = False) -> None:
+    """Make the workspace's links to the mounts. `again`: those that the team has left there point to the new places;
+    what it has put in the place of one, a program that it built, is its work.
+    """
     for mount in spec.mounts:
-        if not mount.link:
-            continue
         link = Path(spec.workspace) / mount.link
+        if not mount.link or (again and not link.is_symlink()):
+            continue
         link.parent.mkdir(parents=True, exist_ok=True)
         if link.is_symlink():
             link.unlink()

@@ -15,9 +15,12 @@ from leadhand.sandboxes.hosted import Folder, Hosted, HostedBackend, require_wor
 from leadhand.sandboxes.limits import clamp_here
 
 
-async def start(spec: SandboxSpec) -> HostedBackend:
-    """Start runners on this machine as it is. Raises `SandboxError` or `SandboxLost` (no workspace)."""
-    argv, hosted, info = await to_thread.run_sync(_prepare, spec)
+async def start(spec: SandboxSpec, *, again: bool = False) -> HostedBackend:
+    """Start runners on this machine as it is; `again`: on a workspace that a team has worked in.
+
+    Raises `SandboxError` or `SandboxLost` (no workspace).
+    """
+    argv, hosted, info = await to_thread.run_sync(_prepare, spec, again)
     try:
         await hosted.start(argv, _environment(spec, hosted.inside), cwd=info.workspace)
     except BaseException:
@@ -26,14 +29,14 @@ async def start(spec: SandboxSpec) -> HostedBackend:
     return HostedBackend(spec, hosted, info)
 
 
-def _prepare(spec: SandboxSpec) -> tuple[list[str], Hosted, SandboxInfo]:
+def _prepare(spec: SandboxSpec, again: bool) -> tuple[list[str], Hosted, SandboxInfo]:
     require_workspace(spec)
     limits, warnings = clamp_here(spec.limits)
     folder = Folder(spec.run_id)
     for name in ("home", "tmp"):
         (folder.path / name).mkdir(mode=0o700)
     paths = _copies(spec, folder)
-    show_links(spec, paths)
+    show_links(spec, paths, again=again)
     scratch, inside = os.path.realpath(spec.scratch), str(folder.path)
     group = cgroups.make(folder.path.name, limits)
     hosted = Hosted(
