@@ -7,14 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import anyio
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kills import PRICES, backends, break_off, kill, limits, nothing_again, same_state, seeds
+from kills import quick as many
 from peer_chaos import ChaosPeers, PeerSandbox, check_peers
-from test_properties import PRICES, backends, billed, limits, nothing_again, same_state, seeds
-from test_properties import quick as many
 from watching import of_kind, text_of, told, wall
 
 from leadhand.core import wording
@@ -23,7 +22,6 @@ from leadhand.core.errors import SandboxError, SandboxLost, UsageError
 from leadhand.core.events import (
     AgentEnded,
     AttemptReplied,
-    AttemptStarted,
     CallRejected,
     CommandEnded,
     Entry,
@@ -434,10 +432,9 @@ def played(
     return run_virtual(run, backend=backend), model, sandbox
 
 
-def same(run: Played) -> None:
+def same_notes(run: Played) -> None:
     """What a run knows is what its journal says."""
     other = state_of(run.entries, PRICES)
-    same_state(run.state, other)
     assert (run.state.notes, run.state.slots, run.state.selected) == (other.notes, other.slots, other.selected)
 
 
@@ -449,7 +446,8 @@ def test_every_run_of_peers_ends_and_its_journal_keeps_the_invariants(design: De
         check_peers(run.entries, design, PRICES)
         assert run.end.status != "out_of_time"
         assert len(sandbox.copied) == design.k + 1
-        same(run)
+        same_state(run)
+        same_notes(run)
 
 
 @quick
@@ -476,20 +474,8 @@ def test_peers_killed_anywhere_go_on_where_they_were(
     design: Design, seed: int, backend: str, cuts: list[float]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        journal = Path(folder) / "journal.jsonl"
-        run, _, _ = played(backend, design, seed, Path(folder))
-        bill = billed(run.entries)
-        for cut in cuts:
-            data = journal.read_bytes()
-            journal.write_bytes(data[: int(cut * len(data))])
-            before = read_journal(journal)
-            run, model, sandbox = played(backend, design, seed, Path(folder))
-            nothing_again(before, model, sandbox)
-            same(run)
-            sent = {e.attempt for e in of_kind(before, AttemptStarted)}
-            bill = {**billed(run.entries), **{a: usd for a, usd in bill.items() if a in sent}}
-            settled, unknown = run.state.ledger.settled, run.state.ledger.unknown
-            assert settled - 1e-9 <= sum(bill.values()) <= settled + unknown + 1e-9
+        run = kill(Path(folder), cuts, lambda _: played(backend, design, seed, Path(folder)))
+        same_notes(run)
         check_peers(run.entries, design, PRICES)
 
 
@@ -500,13 +486,10 @@ def test_peers_cancelled_from_outside_can_be_taken_up_again(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
 
-        async def broken_off() -> None:
-            with anyio.move_on_after(after):
-                model, sandbox = ChaosPeers(seed), PeerSandbox(seed)
-                await play(model, design, Path(folder), sandbox=sandbox, prices=PRICES, seed=seed)
+        async def work() -> None:
+            await play(ChaosPeers(seed), design, Path(folder), sandbox=PeerSandbox(seed), prices=PRICES, seed=seed)
 
-        run_virtual(broken_off, backend=backend)
-        before = read_journal(Path(folder) / "journal.jsonl")
+        before = break_off(Path(folder), after, backend, work)
         run, model, sandbox = played(backend, design, seed, Path(folder))
         nothing_again(before, model, sandbox)
         check_peers(run.entries, design, PRICES)

@@ -5,38 +5,17 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import anyio
 import msgspec
 from chaos import ChaosBuild, ChaosModel, ChaosSandbox
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from invariants import check
-from watching import of_kind
+from kills import PRICES, Attempt, backends, break_off, kill, limits, nothing_again, quick, same_state, seeds
 
 from leadhand.core.design import Design
-from leadhand.core.events import AttemptFailed, AttemptReplied, AttemptStarted, CommandEnded, Entry, ToolStarted
-from leadhand.core.journal import read_journal
-from leadhand.core.state import State, state_of
-from leadhand.core.values import Limits, Price
 from leadhand.testing.clock import run_virtual
 from leadhand.testing.play import Played, play
 
-PRICES = {"m": Price(input=2.0, output=10.0, cache_read=0.2, cache_write_5m=2.5)}
-quick = settings(
-    max_examples=80,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
-
-limits = st.builds(
-    Limits,
-    steps=st.sampled_from([3, 8, 30]),
-    command_s=st.sampled_from([10.0, 180.0]),
-    delegation_s=st.sampled_from([20.0, 300.0]),
-    run_s=st.just(1e6),
-    output_chars=st.sampled_from([200, 5000]),
-)
 designs = st.builds(
     Design,
     lead=st.just("m"),
@@ -56,8 +35,6 @@ designs = st.builds(
     retries=st.sampled_from([0, 2, 8]),
     limits=limits,
 )
-seeds = st.integers(0, 10**6)
-backends = st.sampled_from(["asyncio", "asyncio", "asyncio", "trio"])
 
 
 def played(
@@ -69,7 +46,7 @@ def played(
     *,
     restarted: bool = False,
     room: float = float("inf"),
-) -> tuple[Played, ChaosModel, ChaosSandbox]:
+) -> Attempt:
     model, sandbox = ChaosModel(seed, workers=design.cap, room=room), ChaosSandbox(seed)
 
     async def run() -> Played:
@@ -96,7 +73,7 @@ def test_every_run_ends_and_its_journal_keeps_the_invariants(design: Design, see
         check(run.entries, design, PRICES)
         # Nobody is left waiting for somebody: there is time for everything, so it never runs out.
         assert run.end.status != "out_of_time"
-        same_state(run.state, state_of(run.entries, PRICES))
+        same_state(run)
 
 
 @quick
@@ -123,21 +100,7 @@ def test_a_run_out_of_time_is_wrapped_up(design: Design, seed: int, backend: str
 @example(Design(lead="m"), 0, "asyncio", [0.0])
 def test_a_run_killed_anywhere_goes_on_where_it_was(design: Design, seed: int, backend: str, cuts: list[float]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        journal = Path(folder) / "journal.jsonl"
-        run, _, _ = played(backend, design, seed, Path(folder))
-        bill = billed(run.entries)
-        for number, cut in enumerate(cuts):
-            data = journal.read_bytes()
-            journal.write_bytes(data[: int(cut * len(data))])
-            before = read_journal(journal)
-            run, model, sandbox = played(backend, design, seed, Path(folder), restarted=number > 0)
-            nothing_again(before, model, sandbox)
-            same_state(run.state, state_of(run.entries, PRICES))
-            # What was in flight at the kill may have been billed, though no answer was recorded.
-            sent = {e.attempt for e in of_kind(before, AttemptStarted)}
-            bill = {**billed(run.entries), **{a: usd for a, usd in bill.items() if a in sent}}
-            settled, unknown = run.state.ledger.settled, run.state.ledger.unknown
-            assert settled - 1e-9 <= sum(bill.values()) <= settled + unknown + 1e-9
+        run = kill(Path(folder), cuts, lambda n: played(backend, design, seed, Path(folder), restarted=n > 1))
         check(run.entries, design, PRICES)
 
 
@@ -149,22 +112,13 @@ def test_a_narrow_window_and_kills(design: Design, seed: int, backend: str, cuts
     narrow = msgspec.structs.replace(design, compaction="elide", budget_usd=None, limits=wide)
     room = 18_000.0
     with tempfile.TemporaryDirectory() as folder:
-        journal = Path(folder) / "journal.jsonl"
-        run, _, _ = played(backend, narrow, seed, Path(folder), room=room)
-        for number, cut in enumerate(cuts):
-            data = journal.read_bytes()
-            journal.write_bytes(data[: int(cut * len(data))])
-            before = read_journal(journal)
-            run, model, sandbox = played(backend, narrow, seed, Path(folder), restarted=number > 0, room=room)
-            nothing_again(before, model, sandbox)
-        same_state(run.state, state_of(run.entries, PRICES))
+
+        def again(number: int) -> Attempt:
+            return played(backend, narrow, seed, Path(folder), restarted=number > 1, room=room)
+
+        run = kill(Path(folder), cuts, again)
+        same_state(run)
         check(run.entries, narrow, PRICES)
-
-
-def billed(entries: list[Entry]) -> dict[int, float]:
-    """What the provider charged for each attempt."""
-    ends = (*of_kind(entries, AttemptReplied), *of_kind(entries, AttemptFailed))
-    return {e.attempt: PRICES["m"].cost(e.usage) for e in ends if e.usage is not None}
 
 
 @quick
@@ -174,46 +128,13 @@ def test_a_run_cancelled_from_outside_can_be_taken_up_again(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
 
-        async def broken_off() -> None:
-            with anyio.move_on_after(after):
-                model, sandbox = ChaosModel(seed, workers=design.cap), ChaosSandbox(seed)
-                build = ChaosBuild(seed)
-                await play(model, design, Path(folder), sandbox=sandbox, prices=PRICES, try_work=build, seed=seed)
+        async def work() -> None:
+            model, sandbox = ChaosModel(seed, workers=design.cap), ChaosSandbox(seed)
+            await play(
+                model, design, Path(folder), sandbox=sandbox, prices=PRICES, try_work=ChaosBuild(seed), seed=seed
+            )
 
-        run_virtual(broken_off, backend=backend)
-        before = read_journal(Path(folder) / "journal.jsonl")
+        before = break_off(Path(folder), after, backend, work)
         run, model, sandbox = played(backend, design, seed, Path(folder), restarted=True)
         nothing_again(before, model, sandbox)
         check(run.entries, design, PRICES)
-
-
-def nothing_again(before: list[Entry], model: ChaosModel, sandbox: ChaosSandbox) -> None:
-    """After a resume: no recorded reply was asked for again, no command that had begun was run again."""
-    replied = {(e.agent, e.event.message.parent) for e in before if isinstance(e.event, AttemptReplied)}
-    assert not replied & set(model.asked)
-    began = {e.call for e in of_kind(before, ToolStarted) if e.tool == "bash"}
-    began |= {e.call for e in of_kind(before, CommandEnded)}
-    turns = {call_key(agent, command) for agent, command in sandbox.commands}
-    assert not began & turns
-
-
-def call_key(agent: str, command: str) -> str:
-    """The key of the call that ran a command: chaos writes agent, turn and index into each."""
-    _, turn, index = command.split()
-    return f"{agent}.{int(turn) + 1}.{index}"
-
-
-def same_state(one: State, two: State) -> None:
-    """What a run knows is what its journal says."""
-    assert one.delegations == two.delegations
-    assert one.mail == two.mail
-    assert one.finished_order == two.finished_order
-    assert one.ledger.agents == two.ledger.agents
-    assert one.active_s == two.active_s
-    assert (one.checks, one.failed_checks) == (two.checks, two.failed_checks)
-    for name, agent in one.agents.items():
-        other = two.agents[name]
-        assert agent.conversation.messages == other.conversation.messages
-        assert agent.conversation.size == other.conversation.size
-        for part in ("steps", "ended", "started", "results", "checking", "checked"):
-            assert getattr(agent, part) == getattr(other, part)
