@@ -16,7 +16,7 @@ from random import Random
 import msgspec
 
 from leadhand.analysis.factors import factors_of
-from leadhand.analysis.simulated_run import simulate_run
+from leadhand.analysis.simulated_run import simulate_lost_attempt, simulate_run
 from leadhand.analysis.study import Listed, Planned, StudyFile
 from leadhand.core.design import Design
 from leadhand.core.harness import Prompts
@@ -30,10 +30,12 @@ PRICES = {
     "sim/cheap": Price(input=0.2, output=1.2, cache_read=0.02, source="simulated"),
 }
 STRONG, MID, CHEAP = PRICES
+LOST = 0.01
+"""The share of runs whose first attempt was lost."""
 
 
 def grid() -> tuple[Design, ...]:
-    """The designs that the paper's figures compare, each once: 38 of them."""
+    """The designs that the paper's figures compare, each once, and some without a lead."""
 
     def team(lead: str, worker: str = "", **more: object) -> Design:
         return Design(lead=lead, worker=worker, **more)  # type: ignore[arg-type]
@@ -45,13 +47,21 @@ def grid() -> tuple[Design, ...]:
     messages = [team(STRONG, w, guidance="PIV", messaging=m) for w in ("", CHEAP) for m in ("on", "plus")]
     schedules = [team(STRONG, "", guidance="PIV", schedule=s) for s in ("blocking", "notify", "pull")]
     wide = [team(STRONG, "", guidance=g, max_workers=20) for g in ("P", "PIV")]
-    return (*solos, *stages, *others, *sizes, *messages, *schedules, *wide)
+    best = {"strategy": "best-of-k", "guidance": "PIV"}
+    groups = [
+        team(STRONG, strategy="peers", k=3, guidance="PIV"),
+        team(STRONG, **best, k=3, selector="tests", selector_command="./check"),
+        team(STRONG, **best, k=3, selector="oracle"),
+    ]
+    return (*solos, *stages, *others, *sizes, *messages, *schedules, *wide, *groups)
 
 
 def write_study(
     folder: Path, designs: Sequence[Design], tasks: int, repeats: int, *, seed: int = 1, processes: int = 1
 ) -> None:
-    """Write a study of simulated runs: `study.json` and one run folder per run. A few runs fail, as in life."""
+    """Write a study of simulated runs: `study.json` and one run folder per run. A few fail, and a few attempts are lost
+    and tried again, as in life.
+    """
     (folder / "runs").mkdir(parents=True, exist_ok=True)
     names = tuple(f"task-{i:03}" for i in range(tasks))
     listed = tuple(
@@ -82,6 +92,14 @@ def _write_design(part: tuple[Path, int, Design, tuple[str, ...], int, int]) -> 
             random = Random(f"{seed} {number} {task} {repeat}")
             reward = true_reward(design, task, seed) + random.gauss(0, 0.06)
             simulate_run(design, min(1.0, max(0.0, reward)), random).write(paths.journal)
+            if Random(f"{seed} lost {number} {task} {repeat}").random() < LOST:
+                _write_lost(RunPaths(paths.folder.with_name(f"{paths.id}.attempt-1")), design, task, repeat, random)
+
+
+def _write_lost(paths: RunPaths, design: Design, task: str, repeat: int, random: Random) -> None:
+    paths.folder.mkdir(exist_ok=True)
+    write_run_file(paths.run_json, _run_file(design, task, repeat))
+    simulate_lost_attempt(design, random).write(paths.journal)
 
 
 def _run_file(design: Design, task: str, repeat: int) -> RunFile:
@@ -119,6 +137,8 @@ def gain(design: Design) -> float:
     """The team's made-up gain over its lead's solo PIV, before the task's room for it."""
     if design.solo:
         return 0.0
+    if design.strategy != "team":
+        return 0.03 if design.strategy == "peers" else (0.09 if design.selector == "oracle" else 0.05)
     cheap = CHEAP in (design.worker, design.lead) and design.lead != CHEAP
     by_stage = {"P": 0.100, "I": -0.03 if cheap else 0.03, "V": 0.03}
     size = design.workers or 4

@@ -6,6 +6,7 @@ from random import Random
 
 from leadhand.analysis.writing import JournalWriter
 from leadhand.core.design import Design
+from leadhand.core.events import AttemptStarted, Selected
 from leadhand.core.values import Usage
 
 _WORDS = "parser token state table flag option input output error format buffer index range loop date value".split()  # noqa: SIM905
@@ -21,14 +22,14 @@ class _Run:
         self.w = JournalWriter()
         self.design = design
         self.random = random
-        self.head = "solo" if design.solo else "lead"
+        self.head = design.heads[0]
         self.prompt: dict[str, int] = {}
         self.workers: list[str] = []
         self.pending: list[tuple[str, ...]] = []
 
     def join(self, name: str, model: str) -> None:
-        role = "solo" if self.design.solo else ("lead" if name == self.head else "worker")
-        self.w.agent(name, role, model)  # type: ignore[arg-type]
+        roles = self.design.roles
+        self.w.agent(name, roles[0] if name in self.design.heads else roles[-1], model)
         self.prompt[name] = self.random.randint(1500, 2500)
 
     def usage(self, name: str) -> Usage:
@@ -100,6 +101,8 @@ class _Run:
 def simulate_run(design: Design, reward: float, random: Random) -> JournalWriter:
     """A whole run of this design that ends with this reward; one in 200 is cut off, one in 100 degraded."""
     run = _Run(design, random)
+    if design.strategy != "team":
+        return _group(run, reward)
     run.join(run.head, design.lead)
     thorough = 2 if design.guidance == "PIV" or not design.solo else 1
     run.work(run.head, design.lead, _READ, 3 * thorough)
@@ -116,6 +119,32 @@ def simulate_run(design: Design, reward: float, random: Random) -> JournalWriter
         run.w.end("infrastructure")
     else:
         run.w.end("finished", round(reward, 6), "g")
+    return run.w
+
+
+def _group(run: _Run, reward: float) -> JournalWriter:
+    """Peers or candidates: each does the whole job, and the last is chosen."""
+    design, w = run.design, run.w
+    for name in design.heads:
+        run.join(name, design.lead)
+        run.work(name, design.lead, _READ, 6)
+        run.work(name, design.lead, (*_WRITE, *_CHECK), 8)
+        w.end_agent(name)
+    selector = design.collect if design.strategy == "peers" else design.selector
+    w.add("", Selected(chosen=design.heads[-1], selector=selector))
+    w.end("finished", round(reward, 6), "g")
+    return w
+
+
+def simulate_lost_attempt(design: Design, random: Random) -> JournalWriter:
+    """An attempt that was lost with its machine: some work, and a call of which nobody knows what it cost."""
+    run = _Run(design, random)
+    run.join(run.head, design.lead)
+    run.work(run.head, design.lead, _READ, random.randint(1, 8))
+    bound = run.prompt[run.head] + 500
+    run.w.add(
+        run.head, AttemptStarted(attempt=10_000, head="", model=design.lead, prompt_bound=bound, output_bound=16_000)
+    )
     return run.w
 
 
