@@ -51,6 +51,20 @@ guidance = {guidance}
 schedule = {schedules}
 """
 
+STRATEGIES = """
+[designs.peers]
+strategy = "peers"
+guidance = "PIV"
+k = 3
+
+[designs.best]
+strategy = "best-of-k"
+guidance = "PIV"
+k = 3
+selector_command = "wc -c < notes.txt"
+"""
+"""Beside the grid of `STUDY`: peers and candidates who do the same work."""
+
 Make = Callable[..., Path]
 
 

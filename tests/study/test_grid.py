@@ -228,3 +228,109 @@ def test_a_broken_file_is_named_with_its_key(text: str, says: str, tmp_path: Pat
 def test_an_unknown_study_names_those_there_are() -> None:
     with pytest.raises(UsageError, match="sol-terra-luna"):
         find_file("no-such-study")
+
+
+# --- strategies ------------------------------------------------------------------------------------------------------
+
+LEADS = {"lead": "openai/strong", "budget_usd": 1.0}
+RUNS = {**LEADS, "worker": "openai/weak", "schedule": "pull", "max_workers": 3, "k": 3, "selector": "oracle"}
+
+
+def strategies(designs: dict[str, Design]) -> dict[str, tuple[str, int]]:
+    return {n: (d.strategy, d.k) for n, d in designs.items() if not d.solo}
+
+
+def test_strategy_and_k_are_factors_of_a_grid() -> None:
+    """A team has no k and peers have no schedule: there each design has what its strategy has, once."""
+    found = designs_of(
+        study(
+            base={**LEADS, "worker": "openai/weak", "selector": "oracle"},
+            grid={
+                "strategy": ["team", "peers", "best-of-k"],
+                "k": [2, 4],
+                "schedule": ["push", "pull"],
+                "guidance": ["minimal", "PIV"],
+            },
+        )
+    )
+    assert strategies(found) == {
+        **{f"team_{s}_{g}": ("team", 4) for s in ("push", "pull") for g in ("minimal", "PIV")},
+        **{f"{k}-peers_{g}": ("peers", k) for k in (2, 4) for g in ("minimal", "PIV")},
+        **{f"best-of-{k}_{g}": ("best-of-k", k) for k in (2, 4) for g in ("minimal", "PIV")},
+    }
+    assert {d.schedule for n, d in found.items() if n.startswith("team_pull")} == {"pull"}
+    assert {d.worker for d in found.values() if d.has_lead} == {"openai/weak"}
+    assert all(d.selector == ("oracle" if d.strategy == "best-of-k" else "tests") for d in found.values())
+    assert {control_of(n, found) for n in strategies(found)} == {"solo_minimal", "solo_PIV"}
+
+
+def test_strategy_is_a_factor_by_itself() -> None:
+    found = designs_of(study(base=RUNS, vary={"strategy": ["peers", "best-of-k"], "guidance": ["P"]}))
+    assert strategies(found) == {
+        "base": ("team", 4),
+        "peers": ("peers", 3),
+        "best-of-k": ("best-of-k", 3),
+        "P": ("team", 4),
+    }
+    assert (found["base"].schedule, found["base"].max_workers) == ("pull", 3)
+    assert found["best-of-k"] == Design(
+        lead="openai/strong", strategy="best-of-k", k=3, selector="oracle", budget_usd=1.0
+    )
+    assert control_of("best-of-k", found) == control_of("base", found) == "solo_minimal"
+
+
+def test_a_strategy_may_be_named() -> None:
+    found = designs_of(
+        study(
+            base=RUNS,
+            designs={
+                "alike": {"strategy": "peers", "k": 5},
+                "dear": {"strategy": "best-of-k", "budget_usd": 3.0},
+                "solo": {"solo": True},
+            },
+        )
+    )
+    assert strategies(found) == {"alike": ("peers", 5), "dear": ("best-of-k", 3)}
+    # What a best of three is given, its solo control is given too.
+    assert found[control_of("dear", found)].budget_usd == 3.0
+    assert found["solo"].solo
+
+
+def test_levels_of_a_table_may_be_strategies() -> None:
+    how = [{"workers": 4}, {"strategy": "peers", "k": 2}, {"strategy": "best-of-k", "k": 5, "selector": "oracle"}]
+    found = designs_of(study(base=LEADS, grid={"how": how, "lead": ["openai/strong", "openai/other"]}))
+    assert [n for n, d in found.items() if not d.solo] == [
+        f"{how}_{lead}" for how in ("4w", "2-peers", "best-of-5_oracle") for lead in ("strong", "other")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"designs": {"x": {"strategy": "peers", "schedule": "pull"}}}, "design x: strategy 'peers' has no lead"),
+        ({"designs": {"x": {"k": 3}}}, "design x: strategy 'team' knows no k"),
+        (
+            {"designs": {"x": {"strategy": "team", "k": 3}, "y": {"strategy": "peers"}}},
+            "design x: strategy 'team' knows",
+        ),
+        ({"base": {**LEADS, "k": 3}}, "design base: strategy 'team' knows no k"),
+        (
+            {"vary": {"strategy": ["peers"]}, "base": {**LEADS, "guidance": "P"}},
+            "design peers: guidance 'P' needs a lead",
+        ),
+        ({"vary": {"strategy": ["best-of-k"]}, "base": LEADS}, "design best-of-k: selector 'tests' needs"),
+        ({"vary": {"strategy": ["best-of-3"]}, "base": LEADS}, "design best-of-3"),
+        ({"designs": {"x": {"strategy": "peers", "k": 1}}, "base": LEADS}, "k must be 2 to 20"),
+    ],
+)
+def test_what_does_not_go_with_a_strategy_is_refused(more: dict[str, object], says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        designs_of(study(**more))
+    assert says in str(caught.value)
+
+
+def test_labels_of_strategies() -> None:
+    assert label({"strategy": "best-of-k", "k": 3, "guidance": "PIV"}) == "best-of-3_PIV"
+    assert label({"k": 3, "strategy": "peers"}) == "3-peers"
+    assert label({"strategy": "team", "k": 3}) == "team_k3"
+    assert label({"strategy": "best-of-k", "selector": "oracle"}) == "best-of-k_oracle"

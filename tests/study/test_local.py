@@ -8,11 +8,13 @@ from pathlib import Path
 import anyio
 import pytest
 from sessions import assert_whole, outcomes, rewards, run_study, settled, unknown
-from study_files import Make, Provider
+from study_files import STRATEGIES, Make, Provider
 
 from leadhand.core.errors import LeadhandError, UsageError
-from leadhand.core.events import Entry
+from leadhand.core.events import AttemptReplied, Entry
 from leadhand.core.journal import read_journal
+from leadhand.core.ports import Sandbox
+from leadhand.core.values import SandboxSpec
 from leadhand.runs.execution import Ports
 from leadhand.sandboxes import start as start_sandbox
 from leadhand.study import results
@@ -155,6 +157,69 @@ async def test_the_spend_stop_holds_with_64_agents_at_once(
     end, session = await run_study(file, paths, budget_usd=1000.0)
     assert end == "finished"
     assert settled(paths) == EXACT(provider.usd(), abs=1e-6)
+
+
+async def test_a_best_of_k_is_one_run_with_one_budget(make_study: Make, provider: Provider, paths: StudyPaths) -> None:
+    """Its candidates share the run's budget: the study's money is set aside and counted once for all of them."""
+    file = make_study(
+        provider.url, tasks=6, concurrency=9, budget="40", run_budget=12.0, guidance='["PIV"]', more=STRATEGIES
+    )
+    end, session = await run_study(file, paths)
+    assert end == "out_of_budget"
+    # A peer that is stopped because another has finished may be cut while it is answered.
+    assert settled(paths) <= provider.usd() + 1e-6
+    assert provider.usd() <= settled(paths) + unknown(paths) + 1e-6 <= 40 + 2e-6
+    found = outcomes(paths)
+    assert all(o.usd <= 12 for o in found.values())
+    best = {r.run for r in session.record.runs if r.design == "best"} & set(found)
+    assert best
+    for run in best:
+        spent = {e.agent for e in read_journal(paths.run(run).journal) if isinstance(e.event, AttemptReplied)}
+        assert spent == {"s1", "s2", "s3"}
+    end, session = await run_study(file, paths, budget_usd=1000.0)
+    assert end == "finished"
+    assert_whole(paths)
+    assert settled(paths) <= provider.usd() + 1e-6
+    assert provider.usd() <= settled(paths) + unknown(paths) + 1e-6
+    (row,) = [r for r in results.tidy(session.record, session.outcomes) if r["design"] == "best" and r["task"] == "t00"]
+    assert (row["strategy"], row["k"], row["worker"], row["reward"]) == ("best-of-k", 3, "", 1.0)
+
+
+async def test_no_more_sandboxes_are_open_than_were_asked_for(
+    make_study: Make, provider: Provider, paths: StudyPaths
+) -> None:
+    """A best-of-3 opens three of them: it waits for room, and no later run overtakes it."""
+    file = make_study(provider.url, tasks=3, concurrency=4, guidance='["PIV"]', more=STRATEGIES)
+    now, most, seen = 0, 0, 0
+
+    async def counted(spec: SandboxSpec, kind: str) -> Sandbox:
+        nonlocal now, most, seen
+        sandbox = await start_sandbox(spec, kind)
+        now, seen = now + 1, seen + 1
+        most = max(most, now)
+        close = sandbox.aclose
+
+        async def aclose(*, keep: bool = False) -> None:
+            nonlocal now
+            now -= 1
+            await close(keep=keep)
+
+        sandbox.aclose = aclose  # type: ignore[method-assign]
+        return sandbox
+
+    said: list[str] = []
+    ports = Ports(start_sandbox=counted)
+    engine = LocalEngine({}, 4, ports=ports)
+    await run_study(file, paths, engine=engine, watch=lambda s: setattr(s.board, "say", said.append))
+    assert_whole(paths)
+    assert (seen, most) == (3 * (1 + 1 + 1 + 3), 4)
+    assert [line.split()[1] for line in said if line.startswith("started")] == [r.run for r in read_record(paths).runs]
+    # One that needs more than there are has them to itself.
+    alone = StudyPaths(paths.folder.with_name("alone"))
+    most = seen = 0
+    await run_study(file, alone, engine=LocalEngine({}, 2, ports=ports))
+    assert_whole(alone)
+    assert (seen, most) == (18, 3)
 
 
 async def test_a_budget_that_holds_no_run_is_refused(make_study: Make, paths: StudyPaths) -> None:
