@@ -36,6 +36,8 @@ DUMMY = {"compile.sh": "printf '#!/bin/sh\\nexit 0\\n' > executable\nchmod +x ex
 FAILING = {"compile.sh": "echo no >&2\nexit 3\n"}
 BREAKING = {"compile.sh": DUMMY["compile.sh"] + "rm -f /usr/bin/sleep\n"}
 BASE = "leadhand-programbench:1"
+# A container each: as many branches as its areas are for one of the tasks, fewer for the others.
+OURS = {"numerus": 22, "gridline": 3, "satchel": 2}
 REAL = "abishekvashok__cmatrix.5c082c6"
 
 
@@ -82,7 +84,9 @@ class Room:
         self.tasks, self.blobs = folder / "tasks", folder / "blobs"
         self.folder = folder
         docker_image.build(BASE, folder)
-        self.names = {name: express(find_task(name), self.tasks, self.blobs) for name in ("numerus", "gridline")}
+        self.names = {
+            name: express(find_task(name), self.tasks, self.blobs, most_branches=most) for name, most in OURS.items()
+        }
         self.tags = [self.tag(name, SHIPPED / ours / "reference/executable") for ours, name in self.names.items()]
         self.tags += [self.tag("testorg__calculator.abc1234"), self.tag(REAL)]
 
@@ -95,7 +99,15 @@ class Room:
         os.mkdir(scratch)
         tasks = str(self.tasks) if name in self.names.values() else ""
         blobs = str(self.blobs / name)
-        job = Job(id=name, submission=str(submission), image_tag=IMAGE_TAG, cpus=1, tasks_dir=tasks, blobs=blobs)
+        job = Job(
+            id=name,
+            submission=str(submission),
+            image_tag=IMAGE_TAG,
+            cpus=1,
+            branch_workers=2,
+            tasks_dir=tasks,
+            blobs=blobs,
+        )
         return grade_of(await run_job(job, scratch, 240))
 
 
@@ -155,6 +167,7 @@ def gap(name: str) -> dict[str, str]:
     there, instead = {
         "numerus": ("return roman.lower() if small else roman", "return roman"),
         "gridline": ('if o["t"]:\n        last', "if False:\n        last"),
+        "satchel": ("WEIGHTS = [3, 7", "WEIGHTS = [3, 8"),
     }[name]
     assert there in text
     return {"compile.sh": text.replace(there, instead)}
@@ -181,8 +194,13 @@ def submissions(name: str) -> dict[str, dict[str, bytes | str]]:
 
 @pytest.mark.engine
 @pytest.mark.anyio
-@pytest.mark.parametrize("kind", ["gold", "gap", "dummy", "failing", "copied", "prebuilt", "wrapped"])
-@pytest.mark.parametrize("ours", ["numerus"])
+@pytest.mark.parametrize(
+    ("ours", "kind"),
+    [
+        *(("numerus", kind) for kind in ("copied", "prebuilt")),
+        *((ours, kind) for ours in OURS for kind in ("gold", "gap", "dummy", "failing", "wrapped")),
+    ],
+)
 async def test_a_shipped_task_scores_the_same_by_both_routes(
     ours: str, kind: str, room: Room, start: StartSandbox, tmp_path: Path
 ) -> None:

@@ -18,12 +18,16 @@ from leadhand.core.values import Value
 
 
 class Job(Value, frozen=True, kw_only=True):
-    """What to evaluate. `blobs`: the folder with the task's hidden tests, "" = where the package finds them."""
+    """What to evaluate. `blobs`: the folder with the task's hidden tests, "" = where the package finds them.
+
+    `branch_workers`: how many branches are run at once, each with `cpus` processors; as `programbench eval -b`.
+    """
 
     id: str
     submission: str
     image_tag: str
     cpus: int
+    branch_workers: int = 1
     tasks_dir: str = ""
     blobs: str = ""
     eval_json: str = ""
@@ -75,6 +79,7 @@ def evaluate(job: Job) -> Answer:
         ignored_branches=get_ignored_branches(one.raw),
         instance_id=job.id,
         docker_cpus=job.cpus,
+        branch_workers=job.branch_workers,
     )
     try:
         result = evaluator.run()

@@ -9,12 +9,15 @@ import hashlib
 import io
 import json
 import tarfile
-from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from leadhand.benchmarks.cases import Case, load_cases
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Task
+
+MOST_BRANCHES = 22
+"""ProgramBench's own tasks have 1 to 22."""
 
 RUN = """#!/bin/bash
 cd "$(dirname "$0")/.."
@@ -58,18 +61,19 @@ def branch_of(area: str) -> str:
     return hashlib.sha256(area.encode()).hexdigest()[:12]
 
 
-def express(task: Task, tasks: Path, blobs: Path) -> str:
-    """Write a task with cases in ProgramBench's form; its id there. Raises `UsageError` for one without cases."""
+def express(task: Task, tasks: Path, blobs: Path, *, most_branches: int = MOST_BRANCHES) -> str:
+    """Write a task with cases in ProgramBench's form; its id there. Raises `UsageError` for one without cases.
+
+    An area of cases is a branch; where there are more than `most_branches` areas, several share one.
+    """
     if task.grader is None or not task.grader.cases:
         raise UsageError(f"task {task.id} is not graded by cases; only such can be expressed as ProgramBench tasks")
-    areas: dict[str, list[Case]] = defaultdict(list)
-    for case in load_cases(Path(task.grader.cases)):
-        areas[case.area].append(case)
+    branches = _branches(load_cases(Path(task.grader.cases)), most_branches)
     name = identity(task)
     (tasks / name).mkdir(parents=True, exist_ok=True)
     (blobs / name / "tests").mkdir(parents=True, exist_ok=True)
     listed = {}
-    for area, cases in areas.items():
+    for area, cases in branches.items():
         files = _files(area, cases, task.grader.case_timeout_s)
         _pack(blobs / name / "tests" / f"{branch_of(area)}.tar.gz", files)
         ids = [f"eval.tests.test_cases.test_case[{_id(area, n)}]" for n in range(len(cases))]
@@ -77,6 +81,13 @@ def express(task: Task, tasks: Path, blobs: Path) -> str:
     (tasks / name / "tests.json").write_text(json.dumps({"branches": listed}, indent=1), encoding="utf-8")
     (tasks / name / "task.yaml").write_text(_yaml(task), encoding="utf-8")
     return name
+
+
+def _branches(cases: Sequence[Case], most: int) -> dict[str, list[Case]]:
+    """The cases by what names their branch: an area, or several joined by "+"."""
+    areas = list(dict.fromkeys(case.area for case in cases))
+    groups = [areas[first::most] for first in range(min(most, len(areas)))]
+    return {"+".join(group): [case for case in cases if case.area in group] for group in groups}
 
 
 def _yaml(task: Task) -> str:
