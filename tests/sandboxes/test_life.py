@@ -285,6 +285,18 @@ async def test_the_workspace_is_what_was_given(kind: str, tmp_path: Path, setup:
         assert made.head == b"ok\n"
 
 
+@pytest.mark.anyio
+async def test_folders_may_have_any_name(kind: str, tmp_path: Path) -> None:
+    spec = make_spec(kind, tmp_path / "a 'b\" $c * é", env={"LC_ALL": "C.UTF-8", "ODD": "a 'b\" $c * é"})
+    sandbox = await sandboxes.start(spec, kind)
+    try:
+        result = await sh(sandbox, 'seq 1000; echo $LC_ALL "$ODD"', keep=100)
+        assert result.tail.endswith(f"1000\nC.UTF-8 {spec.env['ODD']}\n".encode())
+        assert (await sandbox.read(result.spill)).startswith(result.head)
+    finally:
+        await sandbox.aclose()
+
+
 @pytest.mark.engine
 @pytest.mark.anyio
 @pytest.mark.parametrize("kind", ["docker"], indirect=True)

@@ -23,21 +23,21 @@ from leadhand.sandboxes.bwrap import SCRATCH, WORKSPACE
 from leadhand.sandboxes.channel import Channel
 from leadhand.sandboxes.container import LABEL, OURS, container
 from leadhand.sandboxes.engine import Engine, EngineError
-from leadhand.sandboxes.launcher import launcher
 from leadhand.sandboxes.limits import clamp
+from leadhand.sandboxes.runner import SOURCE, program_for
 
 IMAGE = "python:3.12-bookworm"  # where a task names none: bash, git, compilers, Python
-LAUNCHER = f"{OURS}/launcher"
+RUNNER = f"{OURS}/runner-{SOURCE[:12]}"  # a container may be older than this Leadhand
 START_S = 60.0
 OTHER_IMAGE = "the image was made anew since"
 
 # Pid 1: the login shell's environment is taken once; the image's own PATH stays in front of the profile's.
 _LOGIN = 'export LH_PATH="$PATH"; exec /bin/bash -lc "$0"'
 _CONTROL = f'export PATH="$LH_PATH:$PATH"; unset LH_PATH; {frames.BOOT}'
-# A runner: puts the launcher in place, if it is not there, and becomes a bash below it.
-_ARM = '[[ -x $0 ]] || { printf "$2" >"$0.$$" && chmod 555 "$0.$$" && mv -f "$0.$$" "$0"; }; '
-_RUNNER = f'{_ARM} exec "$0" - /bin/bash --norc --noprofile -c "$1"'
-_ENVIRONMENT = "while IFS= read -r -d '' lh_kv; do export \"$lh_kv\"; done </proc/1/environ\n"
+# A runner: puts the program in place, if it is not there, takes over the environment of pid 1 and becomes the program.
+_ARM = '[[ -x $0 ]] || { printf "$1" >"$0.$$" && chmod 555 "$0.$$" && mv -f "$0.$$" "$0"; }; '
+_ENVIRONMENT = "while IFS= read -r -d '' lh_kv; do export \"$lh_kv\"; done </proc/1/environ; "
+_RUNNER = f'{_ARM}{_ENVIRONMENT}exec -a leadhand "$0" "${{@:2}}"'
 
 
 class Docker:
@@ -53,15 +53,10 @@ class Docker:
         self.control = Channel()
         self._program = "".join(f"\\{byte:03o}" for byte in program)
 
-    def _boot(self, name: str, before: str = "") -> bytes:
-        return frames.boot(
-            spool=f"{SCRATCH}/outputs",
-            name=name,
-            launcher=LAUNCHER,
-            file_kib=self.info.limits.file_mb << 10,
-            sweep="0",
-            before=f"LH_ARM='{self._program}'\n{before}",
-        )
+    @property
+    def _outputs(self) -> tuple[str, int]:
+        """Their folder, and the largest file in KiB."""
+        return f"{SCRATCH}/outputs", self.info.limits.file_mb << 10
 
     async def attach(self, *, fresh: bool) -> None:
         """Connect to pid 1; `fresh`: it is about to be started and waits for its script."""
@@ -78,19 +73,21 @@ class Docker:
         await self.attach(fresh=True)
         path = engine.path_of("containers", self.info.id, "start")
         await to_thread.run_sync(self.engine.post, path)
-        self.control.tell(self._boot("control"))
+        spool, file_kib = self._outputs
+        self.control.tell(frames.boot(sweep="0", folder=OURS, spool=spool, file_kib=file_kib))
         await self.control.hello.within(START_S)
         if self.control.hello.reply is None:
             raise SandboxError(f"image {self.info.image}: the container ended at once; does it have /bin/bash?")
 
     async def open(self, name: str) -> Channel:
-        argv = ["/bin/bash", "--norc", "--noprofile", "-c", _RUNNER, LAUNCHER, frames.BOOT, self._program]
+        spool, file_kib = self._outputs
+        argv = ["/bin/bash", "--norc", "--noprofile", "-c", _RUNNER, RUNNER, self._program]
+        argv += frames.arguments(spool=spool, name=name, file_kib=file_kib)
         streams = {"AttachStdin": True, "AttachStdout": True, "AttachStderr": False, "Tty": False}
         path = engine.path_of("containers", self.info.id, "exec")
         made = await to_thread.run_sync(self.engine.post, path, {**streams, "Cmd": argv})
         channel = Channel()
         await self.engine.stream(engine.path_of("exec", made["Id"], "start"), channel, {"Detach": False, "Tty": False})
-        channel.tell(self._boot(name, before=_ENVIRONMENT))
         await channel.hello.within(START_S)
         if channel.hello.reply is None:
             channel.close()
@@ -198,7 +195,7 @@ async def reattach(info: SandboxInfo, spec: SandboxSpec) -> Docker:
     """The container of an interrupted run, everything in it killed; started again if it had stopped."""
     found = await to_thread.run_sync(engine.find)
     host = await to_thread.run_sync(found.get, "/info")
-    docker = Docker(found, info, launcher(host.get("Architecture", "")), whole=spec.whole)
+    docker = Docker(found, info, program_for(host.get("Architecture", "")), whole=spec.whole)
     try:
         state = await to_thread.run_sync(found.get, engine.path_of("containers", info.id, "json"))
         if not state["State"]["Running"]:
@@ -234,7 +231,7 @@ def _create(found: Engine, spec: SandboxSpec) -> tuple[SandboxInfo, bytes]:
     first = ["/bin/bash", "-c", _LOGIN, _CONTROL]
     made = found.post("/containers/create", container(spec, info, first), name=info.id)
     said = tuple(str(text) for text in made.get("Warnings") or ())
-    return msgspec.structs.replace(info, warnings=info.warnings + said), launcher(host.get("Architecture", ""))
+    return msgspec.structs.replace(info, warnings=info.warnings + said), program_for(host.get("Architecture", ""))
 
 
 def _other_image(spec: SandboxSpec, image: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The runner's protocol as bytes: requests out, replies in. Pure; the other side is `runner.sh`."""
+"""The runners' protocol as bytes: requests out, replies in. Pure; the other side is `runner.c` and `control.sh`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-SCRIPT = (Path(__file__).parent / "runner.sh").read_text("ascii")
+SCRIPT = (Path(__file__).parent / "control.sh").read_text("ascii")
 Maker = Callable[[int], bytes]
 LINE = 4096  # no reply's first line is longer
 
-# What a new runner is started with: a bash that reads the script from its stream, under a name of its own, so that
-# neither `pkill bash` nor `pkill -f <a word of the script>` finds it.
+# What the control runner is started with: a bash that reads the script from its stream, under a name of its own, so
+# that neither `pkill bash` nor `pkill -f <a word of the script>` finds it.
 _READ = 'IFS= read -r lh_n; LC_ALL=C IFS= read -r -N "$lh_n" lh_s; eval "$lh_s"'
 #
 # The process limit while it starts: bash takes it as the number of children to remember, half a MB for 32,768.
@@ -34,11 +34,15 @@ class Reply(NamedTuple):
     body: bytes
 
 
-def boot(*, spool: str, name: str, launcher: str, file_kib: int, sweep: str, before: str = "") -> bytes:
-    """The first bytes on a new runner's stream: the script with its arguments, after the shell text `before`."""
-    arguments = [spool, name, launcher, str(file_kib), sweep]
-    text = f"{before}LH_BOOT={shlex.quote(BOOT)}\nset -- {shlex.join(arguments)}\n{SCRIPT}".encode()
+def boot(*, sweep: str, folder: str, spool: str, file_kib: int) -> bytes:
+    """The first bytes on the control runner's stream: the script with its arguments."""
+    text = f"set -- {shlex.join([sweep, folder, spool, str(file_kib)])}\n{SCRIPT}".encode()
     return b"%d\n%s" % (len(text), text)
+
+
+def arguments(*, spool: str, name: str, file_kib: int) -> list[str]:
+    """What a runner's program is called with; control.sh does the same."""
+    return ["0000000000", spool, name, str(file_kib)]
 
 
 def run(id: int, keep: int, cwd: bytes, command: bytes) -> bytes:
@@ -49,17 +53,13 @@ def put(id: int, path: bytes, data: bytes) -> bytes:
     return b"PUT %d %d %d\n%s%s" % (id, len(path), len(data), path, data)
 
 
-def ping(id: int) -> bytes:
-    return b"PING %d\n" % id
-
-
-def spawn(name: str, fifo_in: str, fifo_out: str) -> bytes:
+def spawn(name: str) -> bytes:
     """Has no reply: the new runner says hello on its own stream."""
-    return f"SPAWN 0 {name} {fifo_in} {fifo_out}\n".encode()
+    return f"SPAWN 0 {name}\n".encode()
 
 
-def kill(id: int, name: str, runner: int) -> bytes:
-    return f"KILL {id} {name} {runner}\n".encode()
+def kill(id: int, runner: int) -> bytes:
+    return f"KILL {id} {runner}\n".encode()
 
 
 def sweep(id: int, root: int, spared: Iterable[int] = ()) -> bytes:

@@ -21,7 +21,7 @@ from leadhand.core.values import SandboxInfo, SandboxSpec
 from leadhand.sandboxes import archive, changes, frames, leftovers
 from leadhand.sandboxes.cgroups import Group
 from leadhand.sandboxes.channel import Channel
-from leadhand.sandboxes.launcher import launcher
+from leadhand.sandboxes.runner import program_for
 
 START_S = 30.0
 
@@ -41,13 +41,13 @@ async def connect(channel: Channel, read: int, write: int) -> None:
 
 
 class Folder:
-    """The harness's own folder of one sandbox on the host: the launcher, FIFOs, whatever the backend adds."""
+    """The harness's own folder of one sandbox on the host: the runner's program, FIFOs, whatever the backend adds."""
 
     def __init__(self, run_id: str) -> None:
-        program = launcher(os.uname().machine)
+        program = program_for(os.uname().machine)
         self.path = Path(tempfile.mkdtemp(prefix=f"leadhand-{run_id}-"))
         self.path.chmod(0o755)
-        self.add("launcher", program, 0o555)
+        self.add("runner", program, 0o555)
 
     def add(self, name: str, data: bytes, mode: int = 0o444) -> None:
         path = self.path / name
@@ -70,10 +70,6 @@ class Hosted:
         self.sweep = sweep
         self.control = Channel()
         self.process: asyncio.subprocess.Process | None = None
-
-    def boot(self, name: str) -> bytes:
-        program = f"{self.inside}/launcher"
-        return frames.boot(spool=self.spool, name=name, launcher=program, file_kib=self.file_kib, sweep=self.sweep)
 
     async def start(self, argv: list[str], env: dict[str, str], cwd: str | None = None) -> None:
         """Start the control runner as `argv` + shell text. Raises `SandboxError` with what the program said."""
@@ -101,7 +97,7 @@ class Hosted:
             os.close(into)
             os.close(out)
         await connect(self.control, read, write)
-        self.control.tell(self.boot("control"))
+        self.control.tell(frames.boot(sweep=self.sweep, folder=self.inside, spool=self.spool, file_kib=self.file_kib))
         await self.control.hello.within(START_S)
         if self.control.hello.reply is None:
             await self.stop()
@@ -112,8 +108,7 @@ class Hosted:
 
     async def open(self, name: str) -> Channel:
         """Start a runner; see `Backend.open`."""
-        names = [f"{name}.in", f"{name}.out"]
-        paths = [self.folder.path / n for n in names]
+        paths = [self.folder.path / f"{name}.{way}" for way in ("in", "out")]
         ends: list[int] = []
         channel = Channel()
         try:
@@ -122,9 +117,8 @@ class Hosted:
             # Opened for reading too, so that it opens at once and the runner's end does not block.
             ends.append(os.open(paths[0], os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
             ends.append(os.open(paths[1], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
-            self.control.tell(frames.spawn(name, *(f"{self.inside}/{n}" for n in names)))
+            self.control.tell(frames.spawn(name))
             with anyio.move_on_after(START_S):
-                await _send(ends[0], self.boot(name))
                 await anyio.wait_readable(ends[1])
             ends.append(os.open(paths[0], os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
             await connect(channel, ends.pop(1), ends.pop())
@@ -156,15 +150,6 @@ class Hosted:
         """Remove what was made on the host. Blocks."""
         self.group.remove()
         self.folder.remove()
-
-
-async def _send(end: int, data: bytes) -> None:
-    """Write all to a FIFO that does not block: where a user has many pipes the kernel makes them small."""
-    while data:
-        try:
-            data = data[os.write(end, data) :]
-        except BlockingIOError:
-            await anyio.sleep(0.005)
 
 
 class HostedBackend:

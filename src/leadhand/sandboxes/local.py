@@ -53,7 +53,7 @@ def _prepare(spec: SandboxSpec, again: bool) -> tuple[list[str], Hosted, Sandbox
         network=True,
         paths=paths,
     )
-    return [f"{inside}/launcher", "-", "/bin/bash", "--norc", "--noprofile", "-c"], hosted, info
+    return [f"{inside}/runner", "-", "/bin/bash", "--norc", "--noprofile", "-c"], hosted, info
 
 
 def _environment(spec: SandboxSpec, inside: str) -> dict[str, str]:

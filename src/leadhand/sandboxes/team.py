@@ -132,7 +132,7 @@ class TeamSandbox:
         """Kill the running command and take its reply; whatever happens, this ends and nothing of the command lives."""
         with anyio.CancelScope(shield=True):
             for _ in range(6):  # a command that is just starting is not found at once
-                killed = await self._control(lambda id: frames.kill(id, runner.name, runner.channel.pid))
+                killed = await self._control(lambda id: frames.kill(id, runner.channel.pid))
                 if await pending.within(GRACE if killed else 0.2):
                     runner.killed = runner.killed or killed > 0
                     return
