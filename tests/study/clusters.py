@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,29 @@ def ray_or_skip() -> Any:
     return ray
 
 
+def _processes(node: Any) -> list[int]:
+    """A node's raylet and whatever it started, parents first."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                parent = int((entry / "stat").read_text(errors="replace").rpartition(") ")[2].split()[1])
+                parents.setdefault(parent, []).append(int(entry.name))
+    found = [p.process.pid for p in node.all_processes["raylet"]]
+    for pid in found:
+        found += parents.get(pid, [])
+    return found
+
+
+def _at_work(node: Any) -> int:
+    """How many runs a node is working on: a worker is called by what it does."""
+    names = []
+    for pid in _processes(node):
+        with contextlib.suppress(OSError):
+            names.append(Path(f"/proc/{pid}/cmdline").read_bytes())
+    return sum(b"_on_node" in name for name in names)
+
+
 class TwoNodes:
     """A head that holds the driver and runs nothing, and two nodes that work: each can be killed like a machine."""
 
@@ -49,8 +75,15 @@ class TwoNodes:
         self.cluster.wait_for_nodes()
 
     def kill_one(self) -> None:
-        """SIGKILL for a node; its workers die with it."""
-        self.cluster.remove_node(self.nodes.pop(), allow_graceful=False)
+        """SIGKILL for everything on a node that is at work, as when a machine dies."""
+        while not any(_at_work(node) for node in self.nodes):
+            time.sleep(0.02)
+        node = max(self.nodes, key=_at_work)
+        self.nodes.remove(node)
+        for pid in _processes(node):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.cluster.remove_node(node, allow_graceful=False)
 
     def close(self) -> None:
         self.ray.shutdown()

@@ -51,7 +51,7 @@ class RayEngine:
             ray.get_runtime_context().get_node_id(), soft=False
         )
         self._home = ray.remote(Home).options(num_cpus=0, scheduling_strategy=here, max_concurrency=1000).remote()
-        self._task = ray.remote(_on_node).options(num_cpus=cpus, max_retries=0)
+        self._task = ray.remote(_on_node)
 
     async def submit(self, job: Job) -> Outcome:
         paths = RunPaths(job.folder)
@@ -80,9 +80,10 @@ class RayEngine:
     async def _on_a_node(self, job: Job, token: str) -> tuple[str, str]:
         """Run the task: (how the node was lost, why the run itself could not go on), both "" where all is well."""
         work = Work(token, job.folder.name, msgspec.json.encode(job.file), _needed(self._keys))
-        task = self._task
-        if (sandboxes := job.file.lock.design.sandboxes) > 1:
-            task = task.options(num_cpus=min(sandboxes * self._cpus, await anyio.to_thread.run_sync(self._largest)))
+        cpus = job.file.lock.design.sandboxes * self._cpus
+        if cpus > self._cpus:
+            cpus = min(cpus, await anyio.to_thread.run_sync(self._largest))
+        task = self._task.options(num_cpus=cpus, max_retries=0)
         reference = task.remote(work, self._task_files(job), self._home)
         try:
             return "", await reference
@@ -95,7 +96,7 @@ class RayEngine:
 
     def _largest(self) -> float:
         """The CPUs of the largest node: a task that asks for more would wait for ever. Blocks."""
-        nodes = [n["Resources"].get("CPU", 0.0) for n in self._ray.nodes() if n["Alive"]]
+        nodes = [float(n["Resources"].get("CPU", 0.0)) for n in self._ray.nodes() if n["Alive"]]
         return max(self._cpus, *nodes)
 
     def _task_files(self, job: Job) -> Any:

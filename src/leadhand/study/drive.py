@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from leadhand.core.boundary import cause_of
 from leadhand.core.errors import LeadhandError
 from leadhand.core.signal import Signal
 from leadhand.study import state
@@ -133,10 +134,11 @@ class Drive:
             file = self._prepared.run_file(run)
             watch = self.board.started(run, file.lock.prices, self._outcomes.get(run.run))
             return await self._engine.submit(Job(self._paths.runs / run.run, file, watch))
-        except LeadhandError:
-            raise
-        except Exception as error:
-            raise LeadhandError(f"{type(error).__name__}: {error}") from error
+        except Exception as raised:
+            error = cause_of(raised) if isinstance(raised, BaseExceptionGroup) else raised
+            if isinstance(error, LeadhandError):
+                raise error from raised
+            raise LeadhandError(f"{type(error).__name__}: {error}") from raised
 
     async def _look(self, run: PlannedRun) -> Outcome:
         """What a run's folder says of it, where the engine could not."""

@@ -135,10 +135,11 @@ def setting(file: StudyFile, tasks: Sequence[Task]) -> str:
     benchmarks = {t.benchmark for t in tasks} or set(file.tasks.source)
     if len(benchmarks) != 1 or benchmarks & {"folder", "prompt"}:
         return file.name
-    tiers = {t.labels.get("difficulty", "") for t in tasks} or {file.tasks.where.get("difficulty", "")}
+    asked = file.tasks.where.get("difficulty", "")
+    tiers = {t.labels.get("difficulty", "") for t in tasks} or ({asked} if isinstance(asked, str) else set(asked))
     tier = next(iter(tiers)) if len(tiers) == 1 else ""
     name = benchmarks.pop()
-    return f"{name}:{tier}" if tier and isinstance(tier, str) else name
+    return f"{name}:{tier}" if tier else name
 
 
 def _smaller(
