@@ -27,4 +27,4 @@ def worker(seen: Seen) -> Step:
     return do(bash(written())) if seen.turn == 0 else finish("written")
 
 
-SCRIPTS = {"lead": lead, "w1": worker}
+SCRIPTS = {"lead": lead, "w1": worker, "solo": worker}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from programbench_room import Room
 
 from leadhand import sandboxes
+from leadhand.core.errors import UsageError
 from leadhand.core.ports import Sandbox, StartSandbox
 from leadhand.core.values import SandboxSpec
 
@@ -41,3 +44,18 @@ def pack(tmp_path: Path) -> Pack:
         return archive
 
     return packed
+
+
+@pytest.fixture(scope="session")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+    """A Docker Engine with images for ProgramBench's tasks and ours."""
+    try:
+        sandboxes.choose("docker")
+    except UsageError as failure:
+        if os.environ.get("CI"):
+            pytest.fail(f"no docker in CI: {failure}")
+        pytest.skip(str(failure))
+    made = Room(tmp_path_factory.mktemp("programbench"))
+    made.open()
+    yield made
+    made.close()

@@ -3,42 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import os
 import shutil
 import subprocess
-import sys
 import tarfile
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import anyio
-import docker_image
+import msgspec
 import pytest
+from programbench_room import BUNDLED, FAILING, OURS, REAL, Room, gold, pack, tag
 
 from leadhand import sandboxes
 from leadhand.benchmarks.folder import SHIPPED, FolderBenchmark, find_task
 from leadhand.benchmarks.programbench import reference
 from leadhand.benchmarks.programbench.benchmark import TARGET, ProgramBench, grade_of, run_job
 from leadhand.benchmarks.programbench.evaluate import Answer, Job
-from leadhand.benchmarks.programbench.express import express
-from leadhand.benchmarks.programbench.instances import IMAGE_TAG, instance, instances, mean_reward
+from leadhand.benchmarks.programbench.instances import IMAGE_TAG, instance, instances
+from leadhand.benchmarks.staging import stage_mounts
+from leadhand.benchmarks.trying import try_submission
 from leadhand.core.errors import GradingError, UsageError
 from leadhand.core.ports import Sandbox, StartSandbox
-from leadhand.core.values import Grade, SandboxSpec
+from leadhand.core.values import ExecResult, SandboxSpec
 
 pytestmark = pytest.mark.timeout(300)
 
 DUMMY = {"compile.sh": "printf '#!/bin/sh\\nexit 0\\n' > executable\nchmod +x executable\n"}
-FAILING = {"compile.sh": "echo no >&2\nexit 3\n"}
 BREAKING = {"compile.sh": DUMMY["compile.sh"] + "rm -f /usr/bin/sleep\n"}
-BASE = "leadhand-programbench:1"
-# A container each: as many branches as its areas are for one of the tasks, fewer for the others.
-OURS = {"numerus": 22, "gridline": 3, "satchel": 2}
-REAL = "abishekvashok__cmatrix.5c082c6"
 
 
 def test_the_200_tasks() -> None:
@@ -53,11 +46,6 @@ def test_the_200_tasks() -> None:
         instance("nobody")
     with pytest.raises(UsageError, match=f"leadhand bench prepare programbench/{REAL}"):
         ProgramBench().task(REAL)
-
-
-def test_a_mean_is_over_all_that_were_declared() -> None:
-    assert mean_reward({"a": 1.0, "b": 0.5}) == 1.5 / 200
-    assert mean_reward({"a": 1.0, "b": 0.5}, 3) == 0.5
 
 
 def test_a_fault_of_the_evaluator_is_no_reward() -> None:
@@ -77,67 +65,6 @@ async def test_hidden_tests_that_are_not_here_are_a_fault(tmp_path: Path) -> Non
 # --- on a real engine ------------------------------------------------------------------------------------------
 
 
-class Room:
-    """Images for the tasks of these tests, and the shipped tasks in ProgramBench's form."""
-
-    def __init__(self, folder: Path) -> None:
-        self.tasks, self.blobs = folder / "tasks", folder / "blobs"
-        self.folder = folder
-        docker_image.build(BASE, folder)
-        self.names = {
-            name: express(find_task(name), self.tasks, self.blobs, most_branches=most) for name, most in OURS.items()
-        }
-        self.tags = [self.tag(name, SHIPPED / ours / "reference/executable") for ours, name in self.names.items()]
-        self.tags += [self.tag("testorg__calculator.abc1234"), self.tag(REAL)]
-
-    def tag(self, name: str, executable: Path | None = None) -> str:
-        tag = f"programbench/{name.replace('__', '_1776_')}:{IMAGE_TAG}"
-        docker_image.derive(BASE, tag, executable)
-        return tag
-
-    async def evaluate(self, name: str, submission: Path, scratch: Path) -> Grade:
-        os.mkdir(scratch)
-        tasks = str(self.tasks) if name in self.names.values() else ""
-        blobs = str(self.blobs / name)
-        job = Job(
-            id=name,
-            submission=str(submission),
-            image_tag=IMAGE_TAG,
-            cpus=1,
-            branch_workers=2,
-            tasks_dir=tasks,
-            blobs=blobs,
-        )
-        return grade_of(await run_job(job, scratch, 240))
-
-
-@pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
-    try:
-        sandboxes.choose("docker")
-    except UsageError as failure:
-        if os.environ.get("CI"):
-            pytest.fail(f"no docker in CI: {failure}")
-        pytest.skip(str(failure))
-    made = Room(tmp_path_factory.mktemp("programbench"))
-    yield made
-    docker_image.remove(*made.tags, BASE)
-
-
-def pack(archive: Path, files: Mapping[str, bytes | str], modes: Mapping[str, int] | None = None) -> Path:
-    with tarfile.open(archive, "w:gz") as tar:
-        for name, content in files.items():
-            data = content.encode() if isinstance(content, str) else content
-            member = tarfile.TarInfo(name)
-            member.size, member.mode = len(data), 0o755
-            tar.addfile(member, io.BytesIO(data))
-    return archive
-
-
-def gold(name: str) -> dict[str, str]:
-    return {"compile.sh": (SHIPPED / name / "gold/compile.sh").read_text()}
-
-
 @pytest.mark.engine
 @pytest.mark.anyio
 @pytest.mark.parametrize(("run", "score"), [("correct", 0.5), ("incorrect", 0.0)])
@@ -147,7 +74,7 @@ async def test_the_bundled_fixture_has_the_score_that_its_authors_give(
     """50 for the "correct" one: its tests are listed under other names than pytest gives them (facts, quirk a)."""
     from programbench.constants import PACKAGE_ROOT
 
-    name = "testorg__calculator.abc1234"
+    name = BUNDLED
     blob = room.blobs / name / "tests"
     blob.mkdir(parents=True, exist_ok=True)
     tests = PACKAGE_ROOT / "data/tasks" / name / "tests/33128f6b8600"
@@ -253,29 +180,6 @@ def containers() -> set[str]:
 
 
 @pytest.mark.engine
-def test_a_run_of_ours_is_evaluated_packaged_and_verified_by_their_commands(room: Room, tmp_path: Path) -> None:
-    run = tmp_path / "20261130_leadhand_scripted"
-    (run / REAL).mkdir(parents=True)
-    pack(run / REAL / "submission.tar.gz", FAILING)
-    (run / REAL / f"{REAL}.traj.json").write_text("{}")
-    env = {**os.environ, "PROGRAMBENCH_DOCKER_CPUS": "1", "PROGRAMBENCH_BLOB_DIR": str(tmp_path / "none")}
-    program = str(Path(sys.executable).with_name("programbench"))
-    for words in (["eval", str(run)], ["submit", "package", str(run)], ["submit", "verify", str(run)]):
-        done = subprocess.run([program, *words], capture_output=True, text=True, env=env, timeout=240)
-        assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads((run / REAL / f"{REAL}.eval.json").read_text())
-    assert told["error_code"] == "compile_failed"
-    score = json.loads((run / "_stats/score.json").read_text())
-    assert len(score[REAL]) == instance(REAL).tests
-    assert not any(score[REAL].values())
-    (run / "_stats/score.json").write_text(json.dumps({REAL: dict.fromkeys(score[REAL], True)}))
-    forged = subprocess.run(
-        [program, "submit", "verify", str(run)], capture_output=True, text=True, env=env, timeout=240
-    )
-    assert forged.returncode != 0
-
-
-@pytest.mark.engine
 @pytest.mark.anyio
 async def test_a_team_has_the_reference_at_a_path_that_no_build_can_take_away(
     room: Room, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -288,8 +192,6 @@ async def test_a_team_has_the_reference_at_a_path_that_no_build_can_take_away(
     assert made.sha256 == hashlib.sha256(original).hexdigest()
     task = ProgramBench(room.tasks, room.blobs).task(name)
     assert (task.user, task.reference, task.limits.command_s, task.limits.run_s) == ("agent", TARGET, 180, 21_600)
-    from leadhand.benchmarks.staging import stage_mounts
-
     for folder in ("workspace", "scratch"):
         (tmp_path / folder).mkdir()
     spec = SandboxSpec(
@@ -307,6 +209,26 @@ async def test_a_team_has_the_reference_at_a_path_that_no_build_can_take_away(
     finally:
         await sandbox.aclose()
     shutil.rmtree(tmp_path / "mounts")
+
+
+@pytest.mark.engine
+@pytest.mark.anyio
+@pytest.mark.parametrize(("compile_", "code"), [("gold", 0), ("failing", 3), ("nothing", 1)])
+async def test_a_finish_check_has_what_was_handed_in_and_nothing_else(
+    compile_: str, code: int, room: Room, tmp_path: Path
+) -> None:
+    """Not what the image has in its workspace, the reference least of all; and as the user who works there."""
+    look = 'test $(id -un) = agent && test $PWD = /workspace && test "$(ls)" = compile.sh || exit 9\n'
+    scripts = {"gold": gold("numerus")["compile.sh"], "failing": FAILING["compile.sh"], "nothing": "true\n"}
+    archive = pack(tmp_path / "submission.tar.gz", {"compile.sh": look + scripts[compile_]})
+    task = msgspec.structs.replace(find_task("numerus"), image=tag(room.names["numerus"]), user="agent")
+
+    async def start(spec: SandboxSpec) -> Sandbox:
+        return await sandboxes.start(spec, "docker")
+
+    (tmp_path / "scratch").mkdir()
+    result: ExecResult = await try_submission(task, archive, start, tmp_path / "scratch", 60)
+    assert (result.ended, result.exit_code) == ("exited", code), result.head
 
 
 async def _reference_is_safe(sandbox: Sandbox) -> None:

@@ -25,7 +25,9 @@ def register(app: typer.Typer) -> None:
 
 @bench.command("list")
 def list_(
-    name: Annotated[str, typer.Argument(metavar="[BENCHMARK]", help="Show its tasks (default: all benchmarks).")] = "",
+    name: Annotated[
+        str, typer.Argument(metavar="[BENCHMARK|FOLDER]", help="Show its tasks (default: all benchmarks).")
+    ] = "",
     language: Annotated[str, typer.Option(help="Only tasks in this language.")] = "",
     difficulty: Annotated[str, typer.Option(help="Only tasks with this label; `none` for those without one.")] = "",
     match: Annotated[str, typer.Option(help="Only tasks whose id has this in it.")] = "",
@@ -40,7 +42,10 @@ def list_(
 @bench.command()
 def prepare(
     name: Annotated[
-        str, typer.Argument(metavar="BENCHMARK|BENCHMARK/ID", help="commit0-lite, commit0/NAME, or programbench/ID.")
+        str,
+        typer.Argument(
+            metavar="WHAT", help="commit0-lite, commit0/NAME, programbench/ID, a task folder, or one that holds tasks."
+        ),
     ],
     source: Annotated[str, typer.Option(help="Where trees come from: pypi, git, or auto (PyPI where it is).")] = "auto",
     again: Annotated[bool, typer.Option("--again", help="Prepare anew what is prepared.")] = False,
@@ -84,3 +89,15 @@ def from_program(
     from leadhand.cli import bench_looking
 
     bench_looking.from_program(program, arguments, to=to, docs=docs, gold=gold, branches=branches)
+
+
+@task.command("to-programbench")
+def to_programbench(
+    name: Annotated[str, typer.Argument(metavar="TASK", help="A task that is graded by cases.")],
+    to: Annotated[str, typer.Option(help="The folder for tasks/ and blobs/; tasks that are there stay.")],
+    branches: Annotated[int, typer.Option(help="At most so many branches, one for each area of cases.")] = 22,
+) -> None:
+    """Write a task in ProgramBench's form, for its own evaluator."""
+    from leadhand.cli import bench_looking
+
+    bench_looking.to_programbench(name, to=to, branches=branches)

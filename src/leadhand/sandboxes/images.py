@@ -98,7 +98,18 @@ def _pull(found: Engine, name: str, say: Say) -> None:
 def _build(found: Engine, name: str, build: Build, say: Say) -> None:
     """By the docker command: what task authors write is for its builder, which the engine's own API does not reach."""
     say(f"building {name}")
-    command = ["docker", "-H", f"unix://{found.path}", "build", "-t", name, "--label", f"{LABEL}=1", build.folder]
+    command = [
+        "docker",
+        "-H",
+        f"unix://{found.path}",
+        "build",
+        "-t",
+        name,
+        "--force-rm",
+        "--label",
+        f"{LABEL}=1",
+        build.folder,
+    ]
     try:
         process = subprocess.Popen(
             command,
