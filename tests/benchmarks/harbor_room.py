@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import docker_image
 
-BASE = "leadhand-harbor:1"
-PREBUILT = "leadhand-harbor-prebuilt:1"
+OWN = os.getpid()  # several processes may test at once on one engine
+BASE = f"leadhand-harbor:{OWN}"
+PREBUILT = f"leadhand-harbor-prebuilt:{OWN}"
+FROM = f"FROM {BASE}\nLABEL leadhand.test={OWN}\n"
 
 TOML = """
 schema_version = "1.1"
@@ -41,8 +44,7 @@ WHO = "world"
 # By bash: the words in /app, what was to be removed, and a setting far from the working directory.
 BUILT = {
     "instruction.md": "Write `hello world` into /app/greeting.txt, remove /app/old, put `on` into /etc/greeting.conf.",
-    "environment/Dockerfile": f"""FROM {BASE}
-COPY data/old /app/old
+    "environment/Dockerfile": f"""{FROM}COPY data/old /app/old
 RUN mkdir -p /app/keep && echo kept > /app/keep/file
 WORKDIR /app
 """,
@@ -77,7 +79,7 @@ fi
 # A share of three, beside another number.
 SHARES = {
     "instruction.md": "Make the files a, b and c.",
-    "environment/Dockerfile": f"FROM {BASE}\nWORKDIR /app\n",
+    "environment/Dockerfile": f"{FROM}WORKDIR /app\n",
     "solution/solve.sh": "#!/bin/bash\ntouch a b c\n",
     "tests/test.sh": """#!/bin/bash
 there=$(ls a b c 2> /dev/null | wc -l)
@@ -111,6 +113,6 @@ def make_images(scratch: Path) -> None:
 
 
 def remove_images() -> None:
-    ours = ["docker", "images", "-q", "--filter", "label=leadhand.image"]
+    ours = ["docker", "images", "-q", "--filter", f"label=leadhand.test={OWN}"]
     built = subprocess.run(ours, capture_output=True, text=True, check=False).stdout.split()
     docker_image.remove(*built, PREBUILT, BASE)

@@ -14,7 +14,7 @@ from pathlib import Path
 import harbor_room
 import msgspec
 import pytest
-from harbor_room import BASE, SHARES, TOML
+from harbor_room import BASE, FROM, SHARES, TOML
 
 from leadhand import sandboxes
 from leadhand.benchmarks.folder import find_task
@@ -128,7 +128,7 @@ def test_an_image_is_built_once_and_each_step_is_told(folder: Path, tmp_path: Pa
 
 
 def test_an_image_that_cannot_be_built_costs_nothing(folder: Path, tmp_path: Path) -> None:
-    broken = {**SHARES, "environment/Dockerfile": f"FROM {BASE}\nRUN echo no such thing && exit 7\n"}
+    broken = {**SHARES, "environment/Dockerfile": f"{FROM}RUN echo no such thing && exit 7\n"}
     path = harbor_room.write(tmp_path / "broken", broken, TOML.format(name="broken", difficulty="easy", more=""))
     done = leadhand("run", str(path), "--lead", "scripted/bench_teams:SCRIPTS", "--runs", str(tmp_path / "r"), code=2)
     assert "task broken: building the image of" in done.stderr
@@ -138,7 +138,7 @@ def test_an_image_that_cannot_be_built_costs_nothing(folder: Path, tmp_path: Pat
 
 @pytest.mark.anyio
 async def test_an_image_whose_files_lie_elsewhere_is_refused(folder: Path, tmp_path: Path) -> None:
-    files = {**SHARES, "environment/Dockerfile": f"FROM {BASE}\nVOLUME /data\nWORKDIR /app\n"}
+    files = {**SHARES, "environment/Dockerfile": f"{FROM}VOLUME /data\nWORKDIR /app\n"}
     path = harbor_room.write(tmp_path / "volume", files, TOML.format(name="volume", difficulty="easy", more=""))
     task = find_task(str(path))
     with pytest.raises(UsageError, match=r"declares the volume /data: what is in it cannot be handed in"):
