@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from leadhand.analysis.stats.efficiency import efficiency, recovery, synergy
+from leadhand.analysis.stats.efficiency import _envelope, above_envelope, efficiency, recovery, synergy
 from leadhand.analysis.stats.intervals import Floats
 
 
@@ -137,3 +137,53 @@ def test_a_limit_may_be_infinite_but_never_nan() -> None:
     assert found.eta is not None
     for limit in (found.eta.low, found.eta.high):
         assert limit is None or not math.isnan(limit)
+
+
+OTHERS = ((0.4, 1.0), (0.6, 2.0), (0.7, 4.0), (0.62, 3.0))
+"""Homogeneous designs as (reward, cost). The last lies below the line between the second and the third."""
+
+
+@pytest.mark.parametrize(
+    ("cost", "best"),
+    [
+        (
+            3.0,
+            0.65,
+        ),  # halfway between (0.6, $2) and (0.7, $4); the line from (0.4, $1) has 0.6, the one at $3 itself 0.62
+        (1.5, 0.5),  # halfway between (0.4, $1) and (0.6, $2)
+        (2.0, 0.6),
+        (9.0, 0.7),  # nobody needs to spend more than the best costs
+        (0.5, 0.4),  # cheaper than all: the cheapest's reward
+    ],
+)
+def test_the_best_that_homogeneous_designs_reach_at_a_cost(cost: float, best: float) -> None:
+    rewards, costs = (np.tile([o[i] for o in OTHERS], (4, 1)) for i in (0, 1))
+    found = above_envelope(flat(0.68), flat(cost), rewards, costs)
+    assert found.baseline == pytest.approx(best)
+    assert found.synergy.value == pytest.approx(0.68 - best)
+
+
+def test_the_envelope_is_the_best_of_all_pairs_in_every_draw() -> None:
+    """Against a plain search over all pairs of lines, at costs that are often equal."""
+    random = np.random.default_rng(7)
+    rewards, costs = random.random((400, 6)), np.round(random.random((400, 6)) * 5, 1)
+    at = np.round(random.random(400) * 6, 1)
+
+    def searched(c: float, r: Floats, k: Floats) -> float:
+        within = [j for j in range(6) if k[j] <= c]
+        if not within:
+            return max(r[j] for j in range(6) if k[j] == k.min())
+        lines = [r[i] + (c - k[i]) / (k[j] - k[i]) * (r[j] - r[i]) for i in within for j in range(6) if k[j] > c]
+        return max([*(r[j] for j in within), *lines])
+
+    expected = [searched(c, r, k) for c, r, k in zip(at, rewards, costs, strict=True)]
+    assert _envelope(at, rewards, costs) == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_envelope_of_two_is_the_line_between_them() -> None:
+    mixed, cheap, dear = around(0.6, 0.05), around(0.4, 0.1), around(0.7, 0.02)
+    costs = (around(1.0, 0.2), flat(0.5), around(2.0, 0.1))
+    line = synergy((mixed, cheap, dear), costs)
+    strict = above_envelope(mixed, costs[0], np.column_stack([cheap, dear]), np.column_stack(costs[1:]))
+    assert line is not None
+    assert (strict.baseline, strict.synergy.value) == (pytest.approx(line.baseline), pytest.approx(line.synergy.value))

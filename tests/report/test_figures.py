@@ -20,7 +20,7 @@ from leadhand.report.style import PALETTE, ink, signed, styled
 
 DRAWN = """cost time totals paired frontier guidance efficiency leads families cap size marginal division recovery
 synergy raster shares activity messages tiers tasks repeats dollars minutes""".split()  # noqa: SIM905
-TABLES = ["designs", "table-3", "schedules", "prices"]
+TABLES = ["designs", "table-3", "schedules", "prices", "spent"]
 PAPER = {
     "cost": "2", "time": "7", "totals": "18", "paired": "10–13", "guidance": "4", "efficiency": "14–17", "raster": "5",
     "shares": "5", "size": "8", "messages": "9, 26, table 6", "leads": "19", "repeats": "20", "table-3": "table 3",
@@ -67,7 +67,8 @@ def test_labels_do_not_overlap_and_stay_inside(exhibits: dict[str, Exhibit], slu
         every = figure.findobj(Text)
         texts = [t for t in every if t.get_visible() and t.get_text().strip() and t not in unseen]
         assert texts
-        boxes = [(t, t.get_window_extent(renderer)) for t in texts]
+        assert not any("without room" in t.get_text() for t in texts), "a label that belongs there was left out"
+        boxes = [(t, Text.get_window_extent(t, renderer)) for t in texts]  # without the leaders of annotations
         for text, box in boxes:
             assert text.get_fontsize() >= 6, text.get_text()
             inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= canvas.x1 + 1 and box.y1 <= canvas.y1 + 1

@@ -184,7 +184,7 @@ def test_costs_and_rewards_stand_in_the_same_tables_as_those_of_the_team(results
     scores = scores_of(study, tables)
     assert len(scores.frame) == len(results)
     assert {re.split(r":\w+\W+", d)[-1] for d in scores.frame["design"]} == {
-        "best of 2 by oracle, an upper bound minimal",
+        "best of 2 by oracle minimal · upper bound",
         "best of 3 by tests minimal",
         "4 peers minimal",
         "P 4",

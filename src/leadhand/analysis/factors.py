@@ -59,7 +59,7 @@ class Factors(Value, frozen=True, kw_only=True):
         if self.strategy == "peers":
             return f"{self.k or 'k'} peers" + (", last" if self.chosen == "last" else "")
         by = f" by {self.chosen}" if self.chosen else ""
-        return f"best of {self.k or 'k'}{by}{'' if self.reachable else ', an upper bound'}"
+        return f"best of {self.k or 'k'}{by}"
 
     @property
     def models(self) -> str:
@@ -156,6 +156,7 @@ def _labelled(f: Factors) -> Factors:
     parts = [f.models]
     if f.solo or f.size:
         parts.append(f"{f.size or 'solo'} {f.guidance}")
+        parts += [] if f.reachable else ["upper bound"]
     else:
         parts.append(f"{f.guidance} {f.workers if f.workers is not None else f'up to {f.cap}'}")
         parts += [f.schedule] if f.schedule != "push" else []

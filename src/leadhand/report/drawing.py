@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import FuncFormatter
@@ -58,8 +59,11 @@ def tradeoff(
     _keys(ax, colour, [r for _, r in rows])
     on = {(r[x], r[y]) for _, r in rows} if name_all else set(best)
     others = [(r[x], r[y]) for _, r in rows]
-    on |= {(r[x], r[y]) for _, r in rows if r["kind"] == BOUND}
-    place_labels(ax, [(r[x], r[y], r[label]) for _, r in rows if (r[x], r[y]) in on], others)
+    named = [(r[x], r[y], r[label]) for _, r in rows if r["kind"] == BOUND or (r[x], r[y]) in on]
+    named.sort(key=lambda p: (p[:2] in on, p[0]))  # an upper bound is named first: no line leads to it
+    corners = [(b[0], a[1]) for a, b in pairwise(best)]
+    steps = [*zip(best, corners, strict=False), *zip(corners, best[1:], strict=False)]
+    place_labels(ax, named, others, steps)
 
 
 BOUND = "upper bound"
@@ -132,7 +136,10 @@ def forest(
     rows = t.dicts()
     for i, r in enumerate(rows):
         if r[value] is None:
-            ax.annotate("no number", (0.5, i), xycoords=("axes fraction", "data"), fontsize=7, ha="center", va="center")
+            ax.annotate(
+                "no number", (0.5, i), xycoords=("axes fraction", "data"), fontsize=6.5, color="#767676", ha="center",
+                va="center",
+            )  # fmt: skip
             continue
         decided = r[low] is not None and r[high] is not None and (r[low] > 0 or r[high] < 0)
         if detectable and r[detectable] is not None and math.isfinite(r[detectable]):
@@ -187,6 +194,7 @@ def bars(
         for tick in ax.get_xticklabels():
             tick.set_horizontalalignment("right")
     ax.grid(axis="x", visible=False)
+    ax.set_xlabel(t.label(across))
     ax.set_ylabel(t.label(value))
     if legend and len(groups) > 1:
         from matplotlib.patches import Patch
@@ -207,14 +215,17 @@ def lines(
     colour, shapes = colours(groups), list(MARKERS.values())
     for g in groups:
         mine = sorted(((i, r) for i, r in rows if r[group] == g), key=lambda ir: ir[1][x])
-        ax.plot([r[x] for _, r in mine], [r[y] for _, r in mine], color=colour[g], lw=1.2, label=str(g))
+        shape = shapes[groups.index(g) % len(shapes)]
+        ax.plot(
+            [r[x] for _, r in mine], [r[y] for _, r in mine], shape, ls="-", ms=5, color=colour[g], lw=1.2, label=str(g)
+        )
         for i, r in mine:
             arms = _arms(r[y], r[low], r[high]) if low else None
             made = ax.errorbar(
                 r[x],
                 r[y],
                 yerr=arms,
-                fmt=shapes[groups.index(g) % len(shapes)],
+                fmt=shape,
                 color=colour[g],
                 ms=5,
                 capsize=2,

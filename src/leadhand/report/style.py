@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib
 from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,15 +59,25 @@ def ink(colour: str) -> str:
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
 
 
-def signed(digits: int = 0, factor: float = 1.0, unit: str = "") -> Any:
-    """A tick formatter: a true minus, a plus, and zero without either."""
+def signed(digits: int | None = None, factor: float = 1.0, unit: str = "") -> Any:
+    """A tick formatter: a true minus, a plus, and zero without either. Without `digits`, as many as the tick needs."""
 
     def shown(value: float, _: Any = None) -> str:
-        text = f"{abs(factor * value):.{digits}f}"
+        text = plain_number(abs(factor * value)) if digits is None else f"{abs(factor * value):.{digits}f}"
         sign = "" if float(text) == 0 else ("+" if value > 0 else "−")
         return f"{sign}{text}{unit}"
 
     return shown
+
+
+def percent(value: float, _: Any = None) -> str:
+    """A tick formatter for shares."""
+    return f"{'−' if value < 0 else ''}{plain_number(abs(100 * value))} %"
+
+
+def plain_number(value: float) -> str:
+    """Up to three decimals, without zeros at the end."""
+    return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 def mark(artist: Any, row: int) -> None:
@@ -75,13 +86,21 @@ def mark(artist: Any, row: int) -> None:
 
 
 def place_labels(
-    ax: Axes, points: Sequence[tuple[float, float, str]], others: Sequence[tuple[float, float]] = (), size: float = 7.5
+    ax: Axes,
+    points: Sequence[tuple[float, float, str]],
+    others: Sequence[tuple[float, float]] = (),
+    lines: Sequence[tuple[tuple[float, float], tuple[float, float]]] = (),
+    size: float = 7.5,
 ) -> int:
-    """Label points where there is room, beside `others` too, in the order given; the number that found none."""
+    """Label points where there is room, beside `others` and straight `lines` too, in the order given.
+
+    The number that found none; the figure says it.
+    """
     figure = ax.figure
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
     taken = [_box(ax, x, y) for x, y in [*others, *((x, y) for x, y, _ in points)]]
+    taken += [_strip(ax, *line) for line in lines]
     inside = ax.get_window_extent(renderer)
     lost = 0
     for x, y, text in points:
@@ -100,7 +119,9 @@ def place_labels(
                 zorder=6,
             )
             note.set_in_layout(False)
-            box = note.get_window_extent(renderer).padded(1.5)
+            # The text alone: an annotation's own extent has the leader in it, which begins at the point.
+            note.update_positions(renderer)
+            box = Text.get_window_extent(note, renderer).padded(1.5)
             fits = box.x0 >= inside.x0 and box.x1 <= inside.x1 and box.y0 >= inside.y0 and box.y1 <= inside.y1
             if fits and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
@@ -108,6 +129,11 @@ def place_labels(
             note.remove()
         else:
             lost += 1
+    if lost:
+        said = f"{lost} label{'s' if lost > 1 else ''} without room: see the table"
+        note = ax.annotate(said, (1, 0), xycoords="axes fraction", xytext=(-3, 3), textcoords="offset points",
+                           fontsize=6.5, color="#666666", ha="right", va="bottom")  # fmt: skip
+        note.set_in_layout(False)
     return lost
 
 
@@ -116,7 +142,9 @@ _LEADER = {"arrowstyle": "-", "lw": 0.4, "color": "#888888", "shrinkA": 0, "shri
 _OFFSETS = (
     (6, 0), (0, 6), (-6, 0), (0, -6), (5, 5), (-5, 5), (5, -5), (-5, -5),
     (14, 12), (-14, 12), (14, -12), (-14, -12), (0, 18), (0, -18), (24, 20), (-24, 20), (24, -20), (-24, -20),
-    (36, 30), (-36, 30), (36, -30), (-36, -30),
+    (36, 30), (-36, 30), (36, -30), (-36, -30), (-30, 8), (30, 8), (-30, -8), (30, -8), (-48, 0), (48, 0),
+    (52, 44), (-52, 44), (52, -44), (-52, -44), (-64, 20), (64, 20), (-64, -20), (64, -20),
+    (-84, 40), (84, 40), (-84, -40), (84, -40), (-96, 0), (96, 0), (-70, 70), (70, 70), (-70, -70), (70, -70),
 )  # fmt: skip
 
 
@@ -125,3 +153,11 @@ def _box(ax: Axes, x: float, y: float) -> Any:
 
     px, py = ax.transData.transform((x, y))
     return Bbox.from_bounds(px - 6, py - 6, 12, 12)
+
+
+def _strip(ax: Axes, start: tuple[float, float], end: tuple[float, float]) -> Any:
+    """The room that a horizontal or vertical line takes."""
+    from matplotlib.transforms import Bbox
+
+    (x0, y0), (x1, y1) = ax.transData.transform([start, end])
+    return Bbox.from_extents(min(x0, x1) - 1, min(y0, y1) - 1, max(x0, x1) + 1, max(y0, y1) + 1)

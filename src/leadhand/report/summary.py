@@ -88,7 +88,7 @@ def _differences(e: Evidence, base: str) -> Table:
             ("cost", "cost", "usd"), ("cost_low", "low", "usd"), ("cost_high", "high", "usd"),
             ("minutes", "minutes", "minutes"), ("minutes_low", "low", "minutes"), ("minutes_high", "high", "minutes"),
         ],
-        [comparison_row(c) for c in found],
+        [comparison_row(c, reachable=e.factors[c.design].reachable) for c in found],
         "detectable: the true difference found with 80 % power",
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from leadhand.analysis.stats.intervals import paired
 from leadhand.report.drawing import bars, forest, stacked
 from leadhand.report.evidence import Evidence, groups_note, kind_of, mean_of, plain, triple
 from leadhand.report.exhibit import Absent, Exhibit
-from leadhand.report.style import STAGE, mark, signed
+from leadhand.report.style import STAGE, mark, percent, signed
 from leadhand.report.table import Table, table
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def _draw_raster(fig: Figure, t: Table) -> None:
         ax.set_ylim(max(r["row"] for r in lengths) + 1, -1)
         ax.set_xlim(left=0)
         ax.set_yticks([])
+        ax.set_ylabel("Runs")
         ax.set_title(design)
         ax.set_xlabel(t.label("at"))
     names = {"P": "planning", "I": "implementation", "V": "verification"}
@@ -149,7 +150,7 @@ def _shares(e: Evidence) -> Exhibit | Absent:
     def draw(fig: Figure, t: Table) -> None:
         stacked(fig.subplots(), t, ("P", "I", "V"), palette=tuple(STAGE.values()))
         fig.axes[0].set_xlabel("Share of accepted calls")
-        fig.axes[0].xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f} %")
+        fig.axes[0].xaxis.set_major_formatter(percent)
 
     caption = "In which phase of the run calls were issued, whatever guidance named."
     return Exhibit("shares", "Delegations by phase", "5", caption, t, draw, (7.4, 1.3 + 0.27 * len(rows)))
@@ -208,6 +209,8 @@ def _value(b: Bootstrap | None) -> float | None:
 
 def _draw_activity(fig: Figure, t: Table) -> None:
     """Five panels of bars with one row per team."""
+    from matplotlib.ticker import MaxNLocator
+
     panels = ("tool_calls", "workers", "delegations", "resumed", "output")
     axes = fig.subplots(1, len(panels), sharey=True)
     rows = [(i, r) for i, r in enumerate(t.dicts()) if r["kind"] in ("team", "")]
@@ -219,8 +222,9 @@ def _draw_activity(fig: Figure, t: Table) -> None:
         label = {"resumed": "Resumed share", "output": "Workers' share of\noutput tokens"}.get(key, t.label(key))
         ax.set_xlabel(label)
         ax.grid(axis="y", visible=False)
+        ax.xaxis.set_major_locator(MaxNLocator(3))
         if share:
-            ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f} %")
+            ax.xaxis.set_major_formatter(percent)
     axes[0].set_yticks(range(len(rows)), [r["design"] for _, r in rows])
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
 
@@ -273,6 +277,7 @@ def _messages(e: Evidence) -> Exhibit | Absent:
             [("setup", "Setup", "text"), ("way", "Way", "text"), ("n", "Messages per task", "number")], long
         )
         bars(left, counted, "n", group="way", across="setup", legend=False, marks=False)
+        left.set_xlabel("")
         from matplotlib.patches import Patch
 
         from leadhand.report.style import HATCHES, PALETTE
@@ -282,7 +287,7 @@ def _messages(e: Evidence) -> Exhibit | Absent:
             Patch(facecolor=PALETTE[i], hatch=HATCHES[i], edgecolor="white", label=w) for i, w in enumerate(ways)
         ]
         left.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-        forest(right, t, "delta", "low", "high", label="setup", formatter=signed(1, 100))
+        forest(right, t, "delta", "low", "high", label="setup", formatter=signed(factor=100))
 
     caption = "Left: delivered messages per task by direction. Right: what messaging changes in reward, paired, 95 %."
     return Exhibit("messages", "Messages", "9, 26, table 6", caption, t, draw, (9.4, 3.6))

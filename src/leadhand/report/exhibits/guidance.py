@@ -214,5 +214,5 @@ def _cap_row(e: Evidence, f: Factors, g: Factors) -> tuple[object, ...]:
 
 def _draw_cap(fig: Figure, t: Table) -> None:
     left, right = fig.subplots(1, 2)
-    forest(left, t, "reward", "low", "high", formatter=signed(1, 100))
-    forest(right, t, "cost", "cost_low", "cost_high", names=False, formatter=signed(0, 100, " %"))
+    forest(left, t, "reward", "low", "high", formatter=signed(factor=100))
+    forest(right, t, "cost", "cost_low", "cost_high", names=False, formatter=signed(factor=100, unit=" %"))

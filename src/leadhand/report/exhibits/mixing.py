@@ -12,7 +12,7 @@ from leadhand.analysis.stats.efficiency import above_envelope, recovery, synergy
 from leadhand.report.drawing import forest
 from leadhand.report.evidence import Evidence, triple
 from leadhand.report.exhibit import Absent, Exhibit
-from leadhand.report.style import PALETTE, mark, signed
+from leadhand.report.style import PALETTE, mark, percent, signed
 from leadhand.report.table import Table, table
 
 if TYPE_CHECKING:
@@ -77,11 +77,13 @@ def _recovery(e: Evidence) -> Exhibit | Absent:
     )  # fmt: skip
     caption = "Gain recovered (filled) and added cost (open), as shares of the all-strong team's, with 95 % intervals."
     return Exhibit("recovery", "What a mixed team recovers", "", caption, t, _draw_recovery,
-                   (7.8, 1.1 + 0.3 * len(rows)))  # fmt: skip
+                   (7.8, 1.4 + 0.3 * len(rows)))  # fmt: skip
 
 
 def _draw_recovery(fig: Figure, t: Table) -> None:
     import math
+
+    from matplotlib.lines import Line2D
 
     ax = fig.subplots()
     rows = t.dicts()
@@ -102,8 +104,11 @@ def _draw_recovery(fig: Figure, t: Table) -> None:
     ax.set_yticks(range(len(rows)), [r["design"] for r in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
-    ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f} %")
+    ax.xaxis.set_major_formatter(percent)
     ax.set_xlabel("Share of the all-strong team's (axis cut at −100 % and 200 %)")
+    looks = ((PALETTE[0], PALETTE[0], "gain"), (PALETTE[1], "white", "added cost"))
+    handles = [Line2D([], [], marker="o", color=c, mfc=fill, ms=5, lw=1.2, label=name) for c, fill, name in looks]
+    fig.legend(handles=handles, loc="outside upper center", ncols=2)
 
 
 def _synergy(e: Evidence) -> Exhibit | Absent:
@@ -153,5 +158,5 @@ def _synergy_row(e: Evidence, f: Factors, alike: list[Factors]) -> tuple[object,
 
 def _draw_synergy(fig: Figure, t: Table) -> None:
     left, right = fig.subplots(1, 2)
-    forest(left, t, "synergy", "low", "high", formatter=signed(0, 100))
-    forest(right, t, "strict", "strict_low", "strict_high", names=False, formatter=signed(0, 100))
+    forest(left, t, "synergy", "low", "high", formatter=signed(factor=100))
+    forest(right, t, "strict", "strict_low", "strict_high", names=False, formatter=signed(factor=100))

@@ -8,7 +8,7 @@ from leadhand.analysis.compare import Comparison
 from leadhand.report.drawing import dollars, forest, tradeoff
 from leadhand.report.evidence import Evidence, bounds_note, kind_of, limits, mean_of, size_of, triple
 from leadhand.report.exhibit import Absent, Exhibit
-from leadhand.report.style import PALETTE, mark, signed
+from leadhand.report.style import PALETTE, mark, percent, signed
 from leadhand.report.table import Kind, Table, table
 
 if TYPE_CHECKING:
@@ -132,16 +132,17 @@ def _totals(e: Evidence) -> Exhibit:
     )  # fmt: skip
 
 
-def comparison_row(c: Comparison) -> tuple[object, ...]:
+def comparison_row(c: Comparison, *, reachable: bool = True) -> tuple[object, ...]:
+    bound = "" if reachable or "upper bound" in c.design else " (upper bound)"
     return (
-        f"{c.design} − {c.base}", *triple(c.reward), c.reward.p, c.p_adjusted, c.mde, c.reward.n,
+        f"{c.design}{bound} − {c.base}", *triple(c.reward), c.reward.p, c.p_adjusted, c.mde, c.reward.n,
         c.tasks_left_out, mean_of(c.with_degraded), *triple(c.cost), mean_of(c.minutes), *limits(c.minutes),
     )  # fmt: skip
 
 
 def _paired(e: Evidence) -> Exhibit:
     many = e.comparisons
-    rows = [comparison_row(c) for c in many]
+    rows = [comparison_row(c, reachable=e.factors[c.design].reachable) for c in many]
     t = table(
         [
             ("design", "Comparison", "text"), ("reward", "Reward (points)", "points"), ("low", "low", "points"),
@@ -167,7 +168,7 @@ def _paired(e: Evidence) -> Exhibit:
 
 def _draw_paired(fig: Figure, t: Table) -> None:
     left, middle, right = fig.subplots(1, 3)
-    forest(left, t, "reward", "low", "high", formatter=signed(0, 100), detectable="mde")
+    forest(left, t, "reward", "low", "high", formatter=signed(factor=100), detectable="mde")
     forest(middle, t, "cost", "cost_low", "cost_high", names=False, formatter=dollars)
     forest(right, t, "minutes", "minutes_low", "minutes_high", names=False)
 
@@ -202,6 +203,6 @@ def _draw_frontier(fig: Figure, t: Table) -> None:
     ax.set_yticks(range(len(rows)), [r["design"] for r in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlim(0, 1)
-    ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.0f} %")
+    ax.xaxis.set_major_formatter(percent)
     ax.grid(axis="y", visible=False)
     ax.set_xlabel(t.label("chance"))

@@ -56,7 +56,7 @@ def _scatter(e: Evidence) -> Exhibit | Absent:
         ax.set_aspect("equal")
         ax.set_xlabel(t.label("first"))
         ax.set_ylabel(t.label("second"))
-        ax.set_title(t.notes[0].partition(";")[0], fontsize=8, fontweight="normal")
+        ax.set_title(t.notes[0].replace("; ", "\n"), fontsize=8, fontweight="normal")
 
     caption = f"The same design ({best}) on the same tasks, twice. Off the diagonal is chance."
     return Exhibit("repeats", "Repeat against repeat", "20", caption, t, draw, (4.6, 4.6))

@@ -123,7 +123,7 @@ def _marginal(e: Evidence) -> Exhibit | Absent:
     )  # fmt: skip
 
     def draw(fig: Figure, t: Table) -> None:
-        forest(fig.subplots(), t, "gain", "low", "high", formatter=signed(1, 100))
+        forest(fig.subplots(), t, "gain", "low", "high", formatter=signed(factor=100))
 
     caption = "Paired over tasks between neighbouring sizes, divided by the workers added. 95 % intervals."
     return Exhibit("marginal", "What one more worker brings", "", caption, t, draw, (7.6, 1.0 + 0.27 * len(rows)))

@@ -73,7 +73,7 @@ def _lift(e: Evidence) -> Exhibit | Absent:
         return Absent("tiers", "Lift by difficulty", "22, 23", "a team and its solo control")
     t = table(
         [
-            ("design", "Design", "text"), ("base", "Base", "text"), ("tier", "Tier", "text"),
+            ("design", "Design", "text"), ("base", "Base", "text"), ("tier", "Difficulty", "text"),
             ("lift", "Lift (reward)", "points"), ("low", "low", "points"), ("high", "high", "points"),
             ("n", "Tasks", "count"),
         ],
@@ -84,7 +84,7 @@ def _lift(e: Evidence) -> Exhibit | Absent:
     def draw(fig: Figure, t: Table) -> None:
         ax = fig.subplots()
         bars(ax, t, "lift", group="design", across="tier", low="low", high="high")
-        ax.yaxis.set_major_formatter(signed(0, 100))
+        ax.yaxis.set_major_formatter(signed(factor=100))
         ax.set_ylabel("Lift (points)")
 
     caption = "Mean paired difference team − solo by difficulty of the task. 95 % intervals over tasks."
@@ -117,6 +117,7 @@ def _tasks(e: Evidence) -> Exhibit | Absent:
             mark(ax.bar(i, 100 * r["lift"], color=colour, width=0.85)[0], i)
         ax.axhline(0, color="#444444", lw=0.8)
         ax.set_ylabel(t.label("lift"))
+        ax.yaxis.set_major_formatter(signed())
         ax.set_xlabel(f"{len(t.rows)} tasks, ordered by lift")
         ax.set_xticks([])
 
@@ -151,7 +152,10 @@ def _benchmarks(e: Evidence) -> Exhibit | Absent:
     )  # fmt: skip
 
     def draw(fig: Figure, t: Table) -> None:
-        bars(fig.subplots(), t, "lift", group="benchmark", across="design", low="low", high="high")
+        ax = fig.subplots()
+        bars(ax, t, "lift", group="benchmark", across="design", low="low", high="high")
+        ax.yaxis.set_major_formatter(signed(factor=100))
+        ax.set_ylabel("Lift (points)")
 
     caption = "Mean paired difference team − solo on each benchmark."
     return Exhibit("benchmarks", "Lift by benchmark", "30", caption, t, draw, (8.6, 3.8))
