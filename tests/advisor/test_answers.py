@@ -94,7 +94,7 @@ def test_is_a_team_worth_it_for_my_repo(tmp_path: Path) -> None:
 def test_the_papers_advice_in_the_papers_setting() -> None:
     text = asked("--models", ",".join(PAIR), "--like", "programbench")
     assert text.startswith("Run a team: gpt-5.6-sol leading 16 gpt-5.6-luna, delegating planning only")
-    lift = next(line for line in section(text, "What the numbers rest on").splitlines() if "lift over solo" in line)
+    lift = section(text, "What the numbers rest on").partition("- lift over solo: ")[2]
     assert "16 Luna planners is within 1.4 points of the all-Sol team [1: abstract]" in lift
     disputed = section(text, "Disputed")
     assert "cheap planners pay when the strong lead still decides and writes" in disputed
@@ -141,7 +141,7 @@ def test_own_runs_turn_the_advice_and_are_named() -> None:
     )
     text = text_of(after)
     assert "For mine: 40 own runs" in text
-    assert "reward: 20 own runs. 20 own runs of other designs or tasks" in text
+    assert "reward: 20 own runs, 20 own runs of other designs or tasks" in text
     assert "Extrapolated" not in text
 
 
@@ -160,9 +160,11 @@ def test_the_next_experiment_is_a_study_that_loads(tmp_path: Path) -> None:
     designs = designs_of(study)
     assert 1 <= len(designs) <= 2
     assert study.tasks.source == ("programbench",)
-    assert study.tasks.first
+    # The tasks are named where they are known here (ProgramBench's package is), so that the next time others are taken.
+    assert bool(study.tasks.first) != bool(study.tasks.ids)
     assert isinstance(study.budget_usd, float)
-    assert all(d.budget_usd == 3.0 and d.lead_reasoning in ("", "medium") for d in designs.values())
+    assert all(d.budget_usd is not None and 0 < d.budget_usd <= study.budget_usd for d in designs.values())
+    assert all(d.lead_reasoning in ("", "medium") for d in designs.values())
 
 
 def test_a_file_of_ones_own_is_not_overwritten(tmp_path: Path) -> None:

@@ -72,11 +72,11 @@ def test_what_like_this_means(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_p
     assert find_like("shop", own).setting == "task shop", "a task that was run goes by its name"
     assert find_like("./shop", own).setting == "repository shop"
     easy = find_like("programbench:easy", own)
-    assert (easy.setting, easy.source, easy.where) == ("programbench:easy", "programbench", "easy")
+    assert (easy.setting, easy.source) == ("programbench:easy", ("programbench",))
     assert [r.task for r in easy.own if r.setting == easy.setting] == ["a"]
     assert "1 own run" in known_of(easy)
     numerus = find_like("numerus", own)
     assert [r.task for r in numerus.own if r.setting == numerus.setting] == ["numerus"]
-    assert numerus.source == "numerus"
+    assert numerus.source == ("numerus",)
     assert "terminal-bench-2.1: 30 published figures" in known_of(find_like("terminal-bench-2.1", []))
     assert SOL in own[0].design.models

@@ -12,13 +12,13 @@ import numpy as np
 from leadhand.advisor.candidates import Asked, asked, candidates, describe
 from leadhand.advisor.choose import Choice, Outlook, best_among, better, choose, frontier
 from leadhand.advisor.experiment import Trial, best_trial
-from leadhand.advisor.figures import METRICS, Z, disputes, figures, listed_prices
+from leadhand.advisor.figures import METRICS, Metric, Z, disputes, figures, listed_prices
 from leadhand.advisor.gauss import Joint
 from leadhand.advisor.grounds import evidence, extrapolated, of_difference
 from leadhand.advisor.model import Fitted, learn
-from leadhand.advisor.next_study import study_text
+from leadhand.advisor.next_study import study_name, study_text
 from leadhand.advisor.own import Own
-from leadhand.advisor.profile import PriceOf
+from leadhand.advisor.profile import PriceOf, alone
 from leadhand.advisor.reasons import changes, reasons
 from leadhand.advisor.setting import Like, find_like, known_of
 from leadhand.advisor.values import Advice, Alternative, Estimate, Experiment, Ground, Prediction, Question
@@ -92,9 +92,9 @@ def prices_by(when: datetime, overrides: Mapping[str, Price]) -> PriceOf:
     return price_of
 
 
-def fit_all(own: Sequence[Own], price_of: PriceOf) -> Fitted:
+def fit_all(own: Sequence[Own], price_of: PriceOf, metrics: Sequence[Metric] = METRICS) -> Fitted:
     """The model over all evidence: published figures and these own runs, whose models must have a price."""
-    return learn(own, figures(), price_of, published_price)
+    return learn(own, figures(), price_of, published_price, metrics)
 
 
 def published_price(name: str) -> Price:
@@ -123,7 +123,8 @@ def _designs(models: Sequence[Asked], like: Like, price_of: PriceOf) -> list[Des
 
 def look(fitted: Fitted, designs: Sequence[Design], setting: str) -> Outlook:
     """What is believed of the designs in a setting."""
-    joints = {m: fitted.predict(m, designs, setting) for m in METRICS}
+    known = fitted.posteriors
+    joints = {m: fitted.predict(m if m in known else "usd", designs, setting) for m in METRICS}
     free = np.array([float(fitted.profile(d).free) for d in designs])
     return Outlook(joints["reward"], joints["usd"], joints["minutes"], free)
 
@@ -141,7 +142,7 @@ def prediction(
         reward=_rewards(outlook.reward, i),
         usd=Estimate(mean=0.0, low=0.0, high=0.0) if outlook.free[i] else _logs(outlook.usd, i),
         minutes=_logs(outlook.minutes, i),
-        lift=_lift(fitted, design, like.setting) if design.has_lead else None,
+        lift=None if alone(design) else _lift(fitted, design, like.setting),
         fits=float(choice.sure[i]),
         runs=runs,
         evidence=evidence(fitted, design, like.setting, like.own),
@@ -177,7 +178,8 @@ def _answer(q: Question, like: Like, fitted: Fitted, designs: list[Design], outl
 
     chosen = of(choice.best)
     others = _alternatives(q, designs, outlook, choice, front)
-    trial = best_trial(fitted, designs, like.setting, outlook, choice, _done(fitted, designs, like), _fresh())
+    done = _done(fitted, designs, like) if like.ids else {}
+    trial = best_trial(fitted, designs, like.setting, outlook, choice, done, _fresh(like))
     return Advice(
         question=q,
         setting=like.setting,
@@ -192,7 +194,7 @@ def _answer(q: Question, like: Like, fitted: Fitted, designs: list[Design], outl
         against_teams=_against(fitted, designs, like, choice),
         disputes=_disputes(chosen.design, fitted),
         changes=(*changes(q, designs, outlook, choice), *_by_difficulty(q, fitted, designs, outlook, choice, like)),
-        experiment=None if trial is None else _experiment(q, like, designs, choice, trial),
+        experiment=None if trial is None else _experiment(q, like, designs, trial),
     )
 
 
@@ -241,11 +243,11 @@ def _by_difficulty(
 def _against(fitted: Fitted, designs: Sequence[Design], like: Like, choice: Choice) -> Ground | None:
     """What it rests on that no team is advised."""
     teams = [i for i, d in enumerate(designs) if d.has_lead]
-    alone = designs[choice.best]
-    if alone.has_lead or not teams:
+    chosen = designs[choice.best]
+    if chosen.has_lead or not teams:
         return None
     team = designs[best_among(choice, teams)]
-    return of_difference("the best team's lift", fitted, team, alone, like.setting, like.own)
+    return of_difference("the best team's lift", fitted, team, chosen, like.setting, like.own)
 
 
 def _disputes(design: Design, fitted: Fitted) -> tuple[str, ...]:
@@ -255,29 +257,33 @@ def _disputes(design: Design, fitted: Fitted) -> tuple[str, ...]:
     return tuple(d.text for d in disputes() if d.when in wanted)
 
 
-def _done(fitted: Fitted, designs: Sequence[Design], like: Like) -> dict[int, set[str]]:
-    """On which tasks of the setting each design was run."""
+def _done(fitted: Fitted, designs: Sequence[Design], like: Like) -> dict[int, dict[str, int]]:
+    """How often each design was run on each task that a study can name."""
     by_arm = {fitted.arm(d, like.setting): i for i, d in enumerate(designs)}
-    found: dict[int, set[str]] = {}
+    found: dict[int, dict[str, int]] = {}
     for r in like.own:
         at = by_arm.get(fitted.arm(r.design, r.setting))
-        if r.setting == like.setting and at is not None:
-            found.setdefault(at, set()).add(r.task)
+        if r.setting == like.setting and at is not None and r.task in like.ids:
+            tasks = found.setdefault(at, {})
+            tasks[r.task] = tasks.get(r.task, 0) + 1
     return found
 
 
-def _fresh() -> list[str]:
-    return [f"new task {i}" for i in range(FRESH_TASKS)]
+def _fresh(like: Like) -> Sequence[str]:
+    """Tasks for an experiment: those that are known, or so many that nobody can name yet (repeats of a lone one)."""
+    return like.ids or [f"new task {i}" for i in range(FRESH_TASKS)]
 
 
-def _experiment(q: Question, like: Like, designs: Sequence[Design], choice: Choice, trial: Trial) -> Experiment:
-    listed = [trial.design] if trial.design == choice.best or not trial.both else [choice.best, trial.design]
+def _experiment(q: Question, like: Like, designs: Sequence[Design], trial: Trial) -> Experiment:
+    tried = [designs[i] for i in trial.designs]
     return Experiment(
-        designs=tuple(describe(designs[i]) for i in listed),
+        name=study_name(like, tried, trial),
+        needs_tasks=not like.source,
+        designs=tuple(map(describe, tried)),
         tasks=1 if like.lone else len(trial.tasks),
         repeats=len(trial.tasks) if like.lone else 1,
         usd=trial.usd,
         gain=max(0.0, trial.gain),
         changes=trial.changes,
-        study=study_text(q, like, [designs[i] for i in listed], trial),
+        study=study_text(q, like, tried, trial),
     )

@@ -30,19 +30,24 @@ class Outlook(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Index of the design, which ones keep the limits, how sure that is of each, and what each is worth."""
+    """Index of the design, which ones keep the limits, how sure that is of each, and what each is worth.
+
+    `reach`: the reward to reach, and `reached`: whether any design does that with confidence.
+    """
 
     best: int
     fit: Bools
     sure: Floats
     utility: Floats
+    reach: float | None = None
+    reached: bool = False
 
 
 def choose(o: Outlook, q: Question) -> Choice:
     """Among designs that keep every limit with 80 % confidence: the best reward, less the price of dollars.
 
-    With a reward to reach: the cheapest that reaches it with that confidence. Where nothing keeps the limits, what is
-    expected to exceed them by the smallest factor.
+    With a reward to reach: the cheapest that reaches it with that confidence; the first rule where none does. Where
+    nothing keeps the limits, what is expected to exceed them by the smallest factor.
     """
     sure = np.ones(len(o.reward.mean))
     over = np.zeros(len(o.reward.mean))
@@ -57,11 +62,9 @@ def choose(o: Outlook, q: Question) -> Choice:
     if not fit.any():
         return Choice(int(np.argmin(over)), fit, sure, utility)
     if q.min_reward is not None:
-        reach = 1 - below(o.reward, q.min_reward)
-        enough = fit & (reach >= CONFIDENCE)
-        if enough.any():
-            return Choice(_first(-doublings(o), enough), fit, sure, utility)
-        return Choice(_first(reach, fit), fit, sure, utility)
+        enough = fit & (1 - below(o.reward, q.min_reward) >= CONFIDENCE)
+        best = _first(-doublings(o), enough) if enough.any() else _first(utility, fit)
+        return Choice(best, fit, sure, utility, q.min_reward, bool(enough.any()))
     return Choice(_first(utility, fit), fit, sure, utility)
 
 

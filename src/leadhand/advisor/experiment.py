@@ -1,44 +1,75 @@
 """The next experiment: what is expected to improve the advice most per dollar (a knowledge gradient). Pure.
 
 A new run changes what is believed of every design, as far as they have something in common. What the advice gains is
-the mean, over what may be observed, of the best design's worth afterwards, less the worth of the best one now.
+the mean, over what may be observed, of the best design's worth afterwards, less the worth of the best one now
+(correlated beliefs: Frazier, Powell and Dayanik, 2009). A few runs may be too few to change anything while more of them
+would pay: so each size of an experiment competes by its gain per dollar (KG(*): Frazier and Powell, 2010).
+
+Designs meet on the same tasks, so that the tasks' difficulty cancels; what was run before on a task is used again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from leadhand.advisor.choose import Choice, Outlook
-from leadhand.advisor.gauss import TASK, Floats, Weights
+from leadhand.advisor.choose import Choice, Outlook, doublings
+from leadhand.advisor.gauss import SYSTEMATIC, TASK, Floats
 from leadhand.advisor.model import Fitted
+from leadhand.advisor.own import one_task
+from leadhand.advisor.values import CONFIDENCE
 from leadhand.core.design import Design
 
 SIZES = (5, 10, 20, 40)
 DRAWS = 512
+FINALISTS = 16
+"""So many experiments, the best by a formula for two designs each, are looked at with all designs."""
+
+LEAST_USD = 1e-4
 MAY_FIT = 0.2
 """A design that keeps the limits with this confidence may be tried, to see whether it does."""
 
-LIKELY = 0.1
-"""An experiment that changes the advice less often than this is not proposed while another does."""
+Done = Mapping[int, Mapping[str, int]]
+"""How often each design was run on each task."""
 
 
 class Trial(NamedTuple):
-    """`design` on so many tasks, beside the advised design on those tasks where that has not been run.
-
-    `tasks`: names; `both`: those of them that the advised design is run on too. `usd`: expected cost.
+    """Each of the `designs` once on each of the `tasks`. `usd`: expected cost; `gain`: expected gain of worth;
+    `changes`: how often the advice is another one afterwards.
     """
 
-    design: int
+    designs: tuple[int, ...]
     tasks: tuple[str, ...]
-    both: tuple[str, ...]
     usd: float
     gain: float
     changes: float
+
+
+class Worth(NamedTuple):
+    """What a trial is expected to gain, and how often it changes the advice."""
+
+    gain: float
+    changes: float
+
+
+class Belief(NamedTuple):
+    """Covariances of designs' rewards, of tasks' difficulty, and between them; one run's variance of each design.
+
+    A task that was never run is the last of `tasks`, all zero: it has the variance `fresh`.
+    """
+
+    designs: Floats
+    between: Floats
+    tasks: Floats
+    at: Mapping[str, int]
+    noise: Floats
+    fresh: float
 
 
 def best_trial(
@@ -47,77 +78,161 @@ def best_trial(
     setting: str,
     outlook: Outlook,
     choice: Choice,
-    done: Mapping[int, set[str]],
+    done: Done,
     fresh: Sequence[str],
     sizes: Sequence[int] = SIZES,
     most_usd: float = math.inf,
 ) -> Trial | None:
-    """The trial with the most expected gain per dollar. `done`: on which tasks each design was run; `fresh`: tasks to
-    take where those are used up. None where nothing can be learned within `most_usd`.
+    """The trial with the most expected gain per dollar. `fresh`: tasks on which nothing was run. None where nothing can
+    be run within `most_usd`.
     """
-    trials = [
-        trial
-        for i in range(len(designs))
-        for n in sizes
-        if (trial := _trial(fitted, designs, setting, outlook, choice, done, fresh, i, n)) is not None
-        and trial.usd <= most_usd
-    ]
-    likely = [t for t in trials if t.changes >= LIKELY]
-    if likely:
-        return max(likely, key=lambda t: t.gain / max(t.usd, 1e-4))
-    return max(trials, key=lambda t: t.gain, default=None)
-
-
-def _trial(
-    fitted: Fitted,
-    designs: Sequence[Design],
-    setting: str,
-    outlook: Outlook,
-    choice: Choice,
-    done: Mapping[int, set[str]],
-    fresh: Sequence[str],
-    i: int,
-    n: int,
-) -> Trial | None:
-    mine, best = done.get(i, set()), done.get(choice.best, set())
-    shared = sorted(best - mine)[:n]
-    new = [t for t in fresh if t not in mine and t not in best][: n - len(shared)]
-    if len(shared) + len(new) < n:
-        return None
-    both = () if i == choice.best else tuple(new)
-    observed = [(i, t) for t in (*shared, *new)] + [(choice.best, t) for t in both]
+    belief = believed(fitted, designs, setting, done)
     dollars = outlook.dollars()
-    usd = float(sum(dollars[d] for d, _ in observed))
-    after = choice.utility + _changes(fitted, designs, setting, observed)
-    without = np.where(choice.fit, after, -np.inf) if choice.fit.any() else after
-    gain, changes = _better(without, choice)
-    if choice.fit.any() and not choice.fit[i] and choice.sure[i] >= MAY_FIT:
-        # The runs also show what it costs: by then it is known whether it keeps the limits.
-        could = _better(np.where(choice.fit | (np.arange(len(designs)) == i), after, -np.inf), choice)
-        sure = float(choice.sure[i])
-        gain, changes = (sure * a + (1 - sure) * b for a, b in zip(could, (gain, changes), strict=True))
-    return Trial(i, (*shared, *new), both, usd, gain, changes)
+    rough = []
+    for block, tasks in _blocks(len(designs), choice.best, done, fresh, sizes):
+        usd = float(dollars[list(block)].sum()) * len(tasks)
+        if usd <= most_usd:
+            movement = _movement(belief, done, block, tasks)
+            about = _crossing(movement, outlook, choice) if choice.reached else _pairwise(movement, choice, block)
+            rough.append((Trial(block, tasks, usd, *about), movement))
+    aim = "changes" if choice.reached else "gain"
+    rough.sort(key=lambda found: _per_dollar(found[0], aim), reverse=True)
+    of = [(t, movement, _reaching if choice.reached else worth) for t, movement in rough[:FINALISTS]]
+    trials = [t._replace(**value(movement, outlook, choice, t.designs)._asdict()) for t, movement, value in of]
+    return max(trials, key=lambda t: _per_dollar(t, aim), default=None)
 
 
-def _better(after: Floats, choice: Choice) -> tuple[float, float]:
-    """The expected gain of choosing anew, and how often the choice is another one."""
-    best = choice.best
-    return float(after.max(axis=1).mean() - choice.utility[best]), float((after.argmax(axis=1) != best).mean())
+def _per_dollar(t: Trial, aim: str) -> float:
+    return float(getattr(t, aim)) / max(t.usd, LEAST_USD)
 
 
-def _changes(fitted: Fitted, designs: Sequence[Design], setting: str, observed: Sequence[tuple[int, str]]) -> Floats:
-    """Draws of how the expected rewards of the designs change with what is observed. Shape (draws, designs)."""
+def _blocks(
+    designs: int, best: int, done: Done, fresh: Sequence[str], sizes: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
+    """Each design alone on tasks that it was not run on, first those of the advised design, then those of most others,
+    then new ones; and each beside the advised design where neither was run. Where all tasks are used up: once more.
+    """
+    seen = Counter(t for tasks in done.values() for t in tasks)
+    pool = [*(t for t, _ in seen.most_common()), *(t for t in fresh if t not in seen)]
+    sizes = [n for n in sizes if n <= len(pool)] or [len(pool)]
+    of_best = done.get(best, {})
+    for i in range(designs):
+        mine = done.get(i, {})
+        open_tasks = sorted((t for t in pool if t not in mine), key=lambda t: t not in of_best)
+        neither = [] if i == best else [t for t in open_tasks if t not in of_best]
+        again = sorted(mine, key=lambda t: (mine[t], t not in of_best))
+        for size in sizes:
+            if size <= len(neither):
+                yield (best, i), tuple(neither[:size])
+            if open_tasks and size <= len(open_tasks):
+                yield (i,), tuple(open_tasks[:size])
+            elif size <= len(again):
+                yield (i,), tuple(again[:size])
+
+
+def believed(fitted: Fitted, designs: Sequence[Design], setting: str, done: Done) -> Belief:
+    """What is believed of designs and of the tasks on which they were run."""
     posterior = fitted.posteriors["reward"]
-    of = [fitted.weights("reward", d, setting) for d in designs]
-    rows: list[Weights] = [{**of[d], f"{TASK}:{setting}/{task}": 1.0} for d, task in observed]
-    joint = posterior.predict([*of, *rows])
+    names = {t: f"{TASK}:{setting}/{t}" for tasks in done.values() for t in tasks}
+    seen = [t for t, column in names.items() if column in posterior.columns]
+    joint = posterior.predict(
+        [*(fitted.weights("reward", d, setting) for d in designs), *({names[t]: 1.0} for t in seen)]
+    ).cov
     k = len(designs)
-    noise = [posterior.arm_var.get(fitted.arm(designs[d], setting), posterior.run_var) for d, _ in observed]
-    cross = joint.cov[:k, k:]
-    change = cross @ np.linalg.solve(joint.cov[k:, k:] + np.diag(noise), cross.T)
-    values, vectors = np.linalg.eigh((change + change.T) / 2)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(_draws(k) @ root.T, dtype=np.float64)
+    noise = np.array([posterior.arm_var.get(fitted.arm(d, setting), posterior.run_var) for d in designs])
+    at = {t: i for i, t in enumerate(seen)}
+    padded = np.pad(joint, (0, 1))
+    return Belief(
+        joint[:k, :k], padded[:k, k:], padded[k:, k:], at, noise, 0.0 if one_task(setting) else posterior.task_var
+    )
+
+
+def worth(movement: Floats, outlook: Outlook, choice: Choice, block: Sequence[int]) -> Worth:
+    """The expected gain of choosing anew when beliefs move so, and how often the choice is another one."""
+    after = choice.utility + _draws(len(movement)) @ _root(movement).T
+    among = choice.fit if choice.fit.any() else np.ones(len(movement), dtype=bool)
+    found = _better(np.where(among, after, -np.inf), choice)
+    for i in _may_fit(choice, block):
+        # The runs also show what it costs: by then it is known whether it keeps the limits.
+        could = _better(np.where(among | (np.arange(len(among)) == i), after, -np.inf), choice)
+        sure = float(choice.sure[i])
+        found = Worth(*(sure * a + (1 - sure) * b for a, b in zip(could, found, strict=True)))
+    return found
+
+
+def _may_fit(choice: Choice, block: Sequence[int]) -> list[int]:
+    return [i for i in block if choice.fit.any() and not choice.fit[i] and choice.sure[i] >= MAY_FIT]
+
+
+def _pairwise(movement: Floats, choice: Choice, block: Sequence[int]) -> Worth:
+    """The same if only one other design could be chosen: that which gains most. Exact for two, else too low."""
+    best, variance = choice.best, np.diag(movement)
+    sd = np.sqrt(np.maximum(variance + variance[best] - 2 * movement[best], 1e-18))
+    behind = np.maximum(choice.utility[best] - choice.utility, 0.0)
+    changes = np.array([0.5 * math.erfc(z / math.sqrt(2)) for z in behind / sd])
+    gain = sd * np.exp(-((behind / sd) ** 2) / 2) / math.sqrt(2 * math.pi) - behind * changes
+    odds = np.where(choice.fit, 1.0, 0.0) if choice.fit.any() else np.ones(len(sd))
+    for i in _may_fit(choice, block):
+        odds[i] = choice.sure[i]
+    odds[best] = 0.0
+    at = int(np.argmax(gain * odds))
+    return Worth(float(gain[at] * odds[at]), float(changes[at] * odds[at]))
+
+
+def _movement(b: Belief, done: Done, block: Sequence[int], tasks: Sequence[str]) -> Floats:
+    """Covariance of how the designs' expected rewards move with the runs of a block."""
+    of = np.repeat(block, len(tasks))
+    task = np.tile(np.arange(len(tasks)), len(block))
+    known = np.tile([b.at.get(t, -1) for t in tasks], len(block))
+    between = b.between[:, known]
+    cross = b.designs[:, of] + between
+    observed = b.designs[np.ix_(of, of)] + between[of] + between[of].T + b.tasks[np.ix_(known, known)]
+    observed += np.where((task[:, None] == task) & (known < 0), b.fresh, 0.0)
+    again = np.array([_again(done.get(d, {}).get(t, 0)) for d in block for t in tasks])
+    observed += np.diag(b.noise[of] * again)
+    return np.asarray(cross @ np.linalg.solve(observed, cross.T), dtype=np.float64)
+
+
+def _again(times: int) -> float:
+    """Variance of what one run more tells, in units of a first run's: the part of the noise that stays is known."""
+    if times == 0:
+        return 1.0
+    now, then = (SYSTEMATIC + (1 - SYSTEMATIC) / n for n in (times, times + 1))
+    return 1 / (1 / then - 1 / now)
+
+
+def _reaching(movement: Floats, outlook: Outlook, choice: Choice, block: Sequence[int]) -> Worth:
+    """Where a reward is to be reached: how often another design is the cheapest that does. No reward is gained."""
+    means = outlook.reward.mean + _draws(len(movement)) @ _root(movement).T
+    enough = choice.fit & (means >= _needed(movement, outlook, choice))
+    cheapest = np.where(enough, -doublings(outlook), -np.inf).argmax(axis=1)
+    picks = np.where(enough.any(axis=1), cheapest, -1)
+    return Worth(0.0, float((picks != choice.best).mean()))
+
+
+def _crossing(movement: Floats, outlook: Outlook, choice: Choice) -> Worth:
+    """The same for one design alone, of that which most likely comes to be, or ceases to be, one that reaches it."""
+    cost = doublings(outlook)
+    matters = choice.fit & (cost <= cost[choice.best])
+    far = np.abs(outlook.reward.mean - _needed(movement, outlook, choice))
+    z = far / np.sqrt(np.maximum(np.diag(movement), 1e-18))
+    return Worth(0.0, max((0.5 * math.erfc(z[i] / math.sqrt(2)) for i in np.flatnonzero(matters)), default=0.0))
+
+
+def _needed(movement: Floats, outlook: Outlook, choice: Choice) -> Floats:
+    """What has to be expected of each design after the runs, so that it reaches the reward with confidence."""
+    left = np.sqrt(np.maximum(np.diag(outlook.reward.cov) - np.diag(movement), 0.0))
+    return np.asarray((choice.reach or 0.0) + NormalDist().inv_cdf(CONFIDENCE) * left, dtype=np.float64)
+
+
+def _better(after: Floats, choice: Choice) -> Worth:
+    best = choice.best
+    return Worth(float(after.max(axis=1).mean() - choice.utility[best]), float((after.argmax(axis=1) != best).mean()))
+
+
+def _root(covariance: Floats) -> Floats:
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
 
 
 @cache

@@ -72,6 +72,7 @@ PRIORS: dict[Metric, dict[str, Prior]] = {
         "P": Prior(0.02, 0.03),
         "I": Prior(0.0, 0.03),
         "V": Prior(0.0, 0.03),
+        "stage@": Prior(0.0, 0.03),
         "together": Prior(-0.01, 0.03),
         "cheap": Prior(-0.02, 0.03),
         "cheap@": Prior(0.0, 0.04),
@@ -81,6 +82,7 @@ PRIORS: dict[Metric, dict[str, Prior]] = {
         "schedule": Prior(0.0, 0.02),
         "fork": Prior(0.0, 0.02),
         "strategy": Prior(0.0, 0.05),
+        "strategy:best-of-k": Prior(0.02, 0.04),
         "design": Prior(0.0, 0.025),
         "task": Prior(0.0, 0.22),
     },
@@ -166,7 +168,8 @@ def weights_of(metric: Metric, p: Profile, at: Place) -> Weights:
     found["guided"] = float(p.guided)
     found[f"guided@:{p.lead}"] = float(p.guided)
     if p.strategy:
-        found[f"strategy:{p.strategy}"] = 1.0
+        # Four agents are the unit: what the best of several gains grows about with the doublings of their number.
+        found[f"strategy:{p.strategy}"] = math.log2(p.k) / 2 if metric == "reward" else 1.0
     if p.team:
         found |= _team(metric, p, at)
     return {column: weight for column, weight in found.items() if weight}
@@ -182,6 +185,8 @@ def _team(metric: Metric, p: Profile, at: Place) -> Weights:
     if metric == "reward":
         found |= {f"cheap:{stage}": p.gap for stage in p.stages or ("minimal",)}
         found[f"cheap@:{at.benchmark}"] = p.gap
+        # Sources differ by points on what a stage brings: here it may bring more or less than elsewhere.
+        found |= {f"stage@:{stage}:{at.benchmark}": 1.0 for stage in p.stages}
         # Planners go on paying; others stop at four, and fewer than four of them are fewer hands.
         found["size:P" if "P" in p.stages else "size:other"] = doublings
     else:

@@ -8,6 +8,7 @@ in formulas.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -107,6 +108,11 @@ class Posterior:
             cov = cov + np.outer(vector, vector) * prior.sd**2
         return Joint(mean, cov)
 
+    def expected(self, weights: Weights) -> float:
+        """The mean of one weighted sum."""
+        at = self.columns
+        return sum(w * (self.mean[at[c]] if c in at else prior_of(c, self.priors).mean) for c, w in weights.items())
+
     @property
     def runs(self) -> dict[str, int]:
         """How many own observations there are of each arm."""
@@ -125,6 +131,22 @@ class Posterior:
         return np.asarray(self.design @ (self.cov @ vector) / self.variances, dtype=np.float64)
 
 
+class _Arm(NamedTuple):
+    """Own rows of one noise: where they are, and what they add to the precision and its product with the mean, per
+    1 / variance.
+    """
+
+    rows: npt.NDArray[np.int64]
+    gram: Floats
+    moment: Floats
+
+
+class _Variances(NamedTuple):
+    task: float
+    run: float
+    arm: dict[str, float]
+
+
 def fit(rows: Sequence[Row], priors: Mapping[str, Prior], noise: Noise) -> Posterior:
     """The posterior given all rows. No row is fine: then it is the prior."""
     columns = {c: i for i, c in enumerate(dict.fromkeys(c for r in rows for c in r.weights))}
@@ -132,52 +154,98 @@ def fit(rows: Sequence[Row], priors: Mapping[str, Prior], noise: Noise) -> Poste
     for i, row in enumerate(rows):
         for column, weight in row.weights.items():
             x[i, columns[column]] += weight
-    y = np.array([r.value for r in rows], dtype=np.float64)
     given = [prior_of(c, priors) for c in columns]
     mean0 = np.array([p.mean for p in given], dtype=np.float64)
     var0 = np.array([p.sd**2 for p in given], dtype=np.float64)
+    residual = np.array([r.value for r in rows], dtype=np.float64) - x @ mean0
+    # In units of the noise: published rows have their own, an arm's rows share a learned one.
+    share = np.array([SYSTEMATIC + (1 - SYSTEMATIC) / r.runs if r.sd is None else r.sd**2 for r in rows])
     tasks = np.array([c.partition(":")[0] == TASK for c in columns], dtype=bool)
     arms = _arms(rows)
-    share = np.array([SYSTEMATIC + (1 - SYSTEMATIC) / r.runs for r in rows], dtype=np.float64)
-    fixed = np.array([0.0 if r.sd is None else r.sd**2 for r in rows], dtype=np.float64)
-    task_var, run_var = noise.task**2, noise.run**2
-    arm_var = dict.fromkeys(arms, run_var)
-    for _ in range(ROUNDS if arms else 1):
-        variances = fixed.copy()
-        for arm, at in arms.items():
-            variances[at] = arm_var[arm] * share[at]
-        var0[tasks] = task_var
-        mean, cov = _solve(x, y, variances, mean0, var0)
-        if not arms:
-            break
-        error = ((y - x @ mean) ** 2 + np.einsum("ij,ij->i", x @ cov, x)) / share
-        task_var = _variance(mean[tasks] ** 2 + np.diag(cov)[tasks], noise.task, noise.worth)
-        run_var = _variance(np.concatenate([error[at] for at in arms.values()]), noise.run, noise.worth)
-        arm_var = {a: _variance(error[at], run_var**0.5, noise.worth) for a, at in arms.items()}
-    return Posterior(priors, columns, mean, cov, task_var, run_var, arm_var, tuple(rows), x, variances)
+    at = np.flatnonzero([r.sd is not None for r in rows])
+    shift, cov = _solve(x[at], residual[at], share[at], var0)
+    found, variances = _Variances(noise.task**2, noise.run**2, {}), share.copy()
+    if arms:
+        used, found = _variances(x, residual, share, tasks, arms, (shift, cov), noise)
+        for arm, of in arms.items():
+            variances[of] *= used.arm[arm]
+        var0[tasks] = used.task
+        shift, cov = _solve(x, residual, variances, var0)
+    return Posterior(priors, columns, mean0 + shift, cov, *found, tuple(rows), x, variances)
 
 
-def _arms(rows: Sequence[Row]) -> dict[str, npt.NDArray[np.int64]]:
+def _variances(
+    x: Floats,
+    residual: Floats,
+    share: Floats,
+    tasks: npt.NDArray[np.bool_],
+    arms: Mapping[str, Sequence[int]],
+    published: tuple[Floats, Floats],
+    noise: Noise,
+) -> tuple[_Variances, _Variances]:
+    """Expectation maximisation: the variances of the last round, and what comes after it.
+
+    Published rows do not change: what they say of the columns that own rows have is taken as those columns' prior, so
+    that each round is small.
+    """
+    own = np.array([i for at in arms.values() for i in at], dtype=np.int64)
+    shared = np.flatnonzero((x[own] != 0).any(axis=0) & ~tasks)
+    mine = np.concatenate([shared, np.flatnonzero(tasks)])
+    k = len(shared)
+    before = np.zeros((len(mine), len(mine)))
+    before[:k, :k] = np.linalg.inv(published[1][np.ix_(shared, shared)])
+    moment = np.concatenate([before[:k, :k] @ published[0][shared], np.zeros(len(mine) - k)])
+    x, diagonal = x[:, mine], np.arange(k, len(mine))
+    sums = {arm: _sums(x, residual, share, at) for arm, at in arms.items()}
+    after = _Variances(noise.task**2, noise.run**2, dict.fromkeys(arms, noise.run**2))
+    for _ in range(ROUNDS):
+        used = after
+        precision = before.copy()
+        precision[diagonal, diagonal] = 1 / used.task
+        pull = moment.copy()
+        for arm, s in sums.items():
+            precision += s.gram / used.arm[arm]
+            pull += s.moment / used.arm[arm]
+        cov = np.linalg.inv(precision)
+        mean = cov @ pull
+        squares = {}
+        for arm, s in sums.items():
+            error = (residual[s.rows] - x[s.rows] @ mean) ** 2 / share[s.rows]
+            squares[arm] = float(error.sum() + (cov * s.gram).sum())
+        effects = mean[k:] ** 2 + np.diag(cov)[k:]
+        run = _variance(math.fsum(squares.values()), len(own), noise.run, noise.worth)
+        after = _Variances(
+            _variance(float(effects.sum()), len(effects), noise.task, noise.worth),
+            run,
+            {a: _variance(squares[a], len(s.rows), run**0.5, noise.worth) for a, s in sums.items()},
+        )
+    return used, after
+
+
+def _arms(rows: Sequence[Row]) -> dict[str, list[int]]:
     """Where the rows of each arm are."""
     found: dict[str, list[int]] = {}
     for i, row in enumerate(rows):
         if row.sd is None:
             found.setdefault(row.arm, []).append(i)
-    return {arm: np.array(at, dtype=np.int64) for arm, at in found.items()}
+    return found
 
 
-def _solve(x: Floats, y: Floats, variances: Floats, mean0: Floats, var0: Floats) -> tuple[Floats, Floats]:
-    """Mean and covariance of the coefficients; prior and rows are scaled, so that the factorisation is stable."""
+def _sums(x: Floats, residual: Floats, share: Floats, at: Sequence[int]) -> _Arm:
+    rows = np.array(at, dtype=np.int64)
+    weighted = x[rows] / share[rows, None]
+    return _Arm(rows, x[rows].T @ weighted, weighted.T @ residual[rows])
+
+
+def _solve(x: Floats, residual: Floats, variances: Floats, var0: Floats) -> tuple[Floats, Floats]:
+    """How far rows move the coefficients from their priors' means, and the covariance; scaled, so that it is stable."""
     scale = np.sqrt(var0)
-    whitened = x * scale / np.sqrt(variances)[:, None] if len(y) else np.zeros((0, len(var0)))
-    residual = (y - x @ mean0) / np.sqrt(variances) if len(y) else np.zeros(0)
-    precision = np.eye(len(var0)) + whitened.T @ whitened
-    inverse = np.linalg.inv(precision)
-    inverse = (inverse + inverse.T) / 2
-    mean = mean0 + scale * (inverse @ (whitened.T @ residual))
-    return mean, inverse * np.outer(scale, scale)
+    whitened = x * scale / np.sqrt(variances)[:, None]
+    inverse = np.linalg.inv(np.eye(len(var0)) + whitened.T @ whitened)
+    cov = (inverse + inverse.T) / 2 * np.outer(scale, scale)
+    return cov @ (x.T @ (residual / variances)), cov
 
 
-def _variance(squares: Floats, guess: float, worth: float) -> float:
-    """A variance from squared deviations, beside a guess that counts as `worth` of them."""
-    return float((worth * guess**2 + squares.sum()) / (worth + len(squares)))
+def _variance(squares: float, count: int, guess: float, worth: float) -> float:
+    """A variance from a sum of squared deviations, beside a guess that counts as `worth` of them."""
+    return (worth * guess**2 + squares) / (worth + count)

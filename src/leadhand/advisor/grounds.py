@@ -10,7 +10,7 @@ from leadhand.advisor.figures import Figure, Metric
 from leadhand.advisor.gauss import Weights
 from leadhand.advisor.model import Fitted, arm_of
 from leadhand.advisor.own import Own
-from leadhand.advisor.profile import bare, effort_of, maker
+from leadhand.advisor.profile import alone, bare, effort_of, maker
 from leadhand.advisor.values import Citation, Ground
 from leadhand.core.design import Design
 from leadhand.study.grid import control
@@ -28,8 +28,14 @@ def evidence(fitted: Fitted, design: Design, setting: str, own: Sequence[Own]) -
     mine = _mine(fitted, design, setting, own)
     names: tuple[tuple[Metric, str], ...] = (("reward", "reward"), ("usd", "dollars"), ("minutes", "minutes"))
     found = [_ground(name, metric, fitted, design, setting, (mine, len(own) - mine)) for metric, name in names]
-    if design.has_lead:
-        found.append(of_difference("lift over solo", fitted, design, control(design), setting, own))
+    if alone(design):
+        return tuple(found)
+    known = {t.design.strategy for f in fitted.figures for t in f.terms} | {r.design.strategy for r in own}
+    lift = "lift over solo"
+    if design.strategy in known:
+        found.append(of_difference(lift, fitted, design, control(design), setting, own))
+    else:
+        found.append(Ground(number=lift))
     return tuple(found)
 
 
@@ -98,13 +104,15 @@ def extrapolated(fitted: Fitted, design: Design, setting: str, own: Sequence[Own
         found.append(f"no team was ever run on {setting}")
     if bare(design.lead) not in leads:
         found.append(
-            f"{bare(design.lead)}: no figure and no run, placed by its price and its maker ({maker(design.lead)})"
+            f"{_shown(design.lead)}: no figure and no run, placed by its price and its maker ({maker(design.lead)})"
         )
     if design.has_lead:
         found += _of_team(design, [d for d, _ in seen if d.has_lead])
+    elif design.strategy != "team":
+        found += _of_strategy(design, [d for d, _ in seen if d.strategy == design.strategy])
     efforts = {effort_of(d.lead_reasoning) for d, _ in seen if bare(d.lead) == bare(design.lead)}
     if efforts and effort_of(design.lead_reasoning) not in efforts:
-        found.append(f"{bare(design.lead)} was never seen at {design.lead_reasoning or 'its default'} effort")
+        found.append(f"{_shown(design.lead)} was never seen at {design.lead_reasoning or 'its default'} effort")
     return tuple(found)
 
 
@@ -112,12 +120,29 @@ def _of_team(design: Design, teams: Sequence[Design]) -> list[str]:
     found = []
     pair = _pair(design)
     if pair not in {_pair(d) for d in teams}:
-        found.append(f"{pair[0]} leading {' and '.join(sorted(pair[1]))} was never seen; priced from the price table")
+        workers = " and ".join(sorted({_shown(k.model) for k in design.worker_kinds}))
+        found.append(f"{_shown(design.lead)} leading {workers} was never seen; priced from the price table")
     elif design.workers is not None:
         most = max((d.workers or d.max_workers for d in teams if _pair(d) == pair), default=0)
         if design.workers > most:
             found.append(f"more than {most} such workers were never seen")
     return found
+
+
+def _of_strategy(design: Design, others: Sequence[Design]) -> list[str]:
+    name = "peers" if design.strategy == "peers" else "the best of several"
+    if not others:
+        return [
+            f"{name}: no figure and no run; what they earn over one agent is a guess, k agents cost k times as much"
+        ]
+    if bare(design.lead) not in {bare(d.lead) for d in others}:
+        return [f"{name}: never seen with {_shown(design.lead)}"]
+    most = max(d.k for d in others)
+    return [f"{name}: never seen with more than {most} agents"] if design.k > most else []
+
+
+def _shown(model: str) -> str:
+    return model.rpartition("/")[2]
 
 
 def _pair(design: Design) -> tuple[str, frozenset[str]]:

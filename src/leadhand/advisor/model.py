@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from leadhand.advisor.features import EASE, NOISE, PRIORS, Place, offset_of, weights_of
 from leadhand.advisor.figures import METRICS, Figure, Metric
-from leadhand.advisor.gauss import Floats, Joint, Posterior, Row, Weights, fit
-from leadhand.advisor.own import Own
+from leadhand.advisor.gauss import TASK, Floats, Joint, Posterior, Row, Weights, fit
+from leadhand.advisor.own import Own, lone
 from leadhand.advisor.profile import PriceOf, Profile, profile
 from leadhand.core.design import Design
 
@@ -21,7 +22,7 @@ LEAST_USD = 1e-6
 
 
 class Cell(NamedTuple):
-    """All own runs of one design on one task: their mean."""
+    """All own runs of one design on one task: their mean. Where there is but one task, each run for itself."""
 
     design: Design
     setting: str
@@ -75,12 +76,31 @@ class Fitted:
         return Joint(joint.mean + shift, joint.cov + np.diag(unsure))
 
 
-def learn(own: Iterable[Own], figures: Sequence[Figure], price_of: PriceOf, figure_price_of: PriceOf) -> Fitted:
+def learn(
+    own: Iterable[Own],
+    figures: Sequence[Figure],
+    price_of: PriceOf,
+    figure_price_of: PriceOf,
+    metrics: Sequence[Metric] = METRICS,
+) -> Fitted:
     """Fit everything. `price_of` knows the models of own runs and of the designs that will be asked about."""
-    runs = list(own)
-    solo = _fit("reward", runs, figures, price_of, figure_price_of, None)
-    posteriors = {m: _fit(m, runs, figures, price_of, figure_price_of, solo) for m in METRICS}
-    return Fitted(posteriors, price_of, tuple(figures), solo)
+    data = _Data(list(own), tuple(figures), _remembered(price_of), _remembered(figure_price_of))
+    solo = _fit("reward", data, None)
+    posteriors = {m: _fit(m, data, solo) for m in metrics}
+    return Fitted(posteriors, price_of, data.figures, solo)
+
+
+class _Data(NamedTuple):
+    """All evidence, and what tells the profile of an own design and of a figure's."""
+
+    own: list[Own]
+    figures: tuple[Figure, ...]
+    profile_of: Callable[[Design], Profile]
+    figure_profile_of: Callable[[Design], Profile]
+
+
+def _remembered(price_of: PriceOf) -> Callable[[Design], Profile]:
+    return cache(lambda design: profile(design, price_of))
 
 
 def ease(solo: Posterior | None, p: Profile, setting: str) -> float:
@@ -91,35 +111,27 @@ def ease(solo: Posterior | None, p: Profile, setting: str) -> float:
         kind="", lead=p.lead, maker=p.maker, usd=p.usd, free=p.free, effort=p.effort, guided=True, team=False
     )
     weights = weights_of("reward", alone, Place(setting))
-    return float(np.clip(solo.predict([weights]).mean[0], 0.02, 0.98))
+    return float(np.clip(solo.expected(weights), 0.02, 0.98))
 
 
-def _fit(
-    metric: Metric,
-    own: Sequence[Own],
-    figures: Sequence[Figure],
-    price_of: PriceOf,
-    figure_price_of: PriceOf,
-    solo: Posterior | None,
-) -> Posterior:
+def _fit(metric: Metric, data: _Data, solo: Posterior | None) -> Posterior:
     """One regression. Without `solo` it is the first pass, over single agents only."""
     rows = [
-        _published(i, f, figure_price_of, solo)
-        for i, f in enumerate(figures)
+        _published(i, f, data.figure_profile_of, solo)
+        for i, f in enumerate(data.figures)
         if f.metric == metric and (solo is not None or (f.absolute and f.terms[0].design.solo))
     ]
-    seen: dict[tuple[Design, str], tuple[Profile, Weights]] = {}
-    for cell in cells(metric, own):
+    seen: dict[tuple[Design, str], Weights] = {}
+    for cell in cells(metric, data.own):
         if solo is None and not cell.design.solo:
             continue
+        p = data.profile_of(cell.design)
         at = (cell.design, cell.setting)
         if at not in seen:
-            p = profile(cell.design, price_of)
-            seen[at] = p, weights_of(metric, p, Place(cell.setting, "", ease(solo, p, cell.setting)))
-        p, weights = seen[at]
+            seen[at] = weights_of(metric, p, Place(cell.setting, "", ease(solo, p, cell.setting)))
         if metric == "usd" and p.free:
             continue
-        full = {**weights, f"task:{cell.setting}/{cell.task}": 1.0}
+        full = seen[at] if lone(cell.setting) else {**seen[at], f"{TASK}:{cell.setting}/{cell.task}": 1.0}
         rows.append(Row(full, cell.value - offset_of(metric, p), None, arm_of(p, cell.setting), cell.runs))
     return fit(rows, PRIORS[metric], NOISE[metric])
 
@@ -128,13 +140,13 @@ def arm_of(p: Profile, setting: str) -> str:
     return f"{p.kind}@{Place(setting).benchmark}"
 
 
-def _published(number: int, f: Figure, price_of: PriceOf, solo: Posterior | None) -> Row:
+def _published(number: int, f: Figure, profile_of: Callable[[Design], Profile], solo: Posterior | None) -> Row:
     """A figure as a row. Logs of published means become means of logs, as if runs spread like the prior says."""
     weights: Weights = {}
     value = f.value
     noise = NOISE[f.metric]
     for term in f.terms:
-        p = profile(term.design, price_of)
+        p = profile_of(term.design)
         at = Place(f.setting, f.harness, f.solo if f.solo is not None else ease(solo, p, f.setting))
         for column, weight in weights_of(f.metric, p, at).items():
             weights[column] = weights.get(column, 0.0) + term.weight * weight
@@ -146,12 +158,13 @@ def _published(number: int, f: Figure, price_of: PriceOf, solo: Posterior | None
 
 def cells(metric: Metric, own: Sequence[Own]) -> list[Cell]:
     """Own runs by design, setting and task. Minutes leave out resumed runs."""
-    groups: dict[tuple[Design, str, str], list[float]] = {}
-    for run in own:
+    groups: dict[tuple[Design, str, str, int], list[float]] = {}
+    for i, run in enumerate(own):
         value = _value(metric, run)
         if value is not None:
-            groups.setdefault((run.design, run.setting, run.task), []).append(value)
-    return [Cell(*at, math.fsum(values) / len(values), len(values)) for at, values in groups.items()]
+            at = (run.design, run.setting, run.task, i if lone(run.setting) else 0)
+            groups.setdefault(at, []).append(value)
+    return [Cell(*at[:3], math.fsum(values) / len(values), len(values)) for at, values in groups.items()]
 
 
 def _value(metric: Metric, run: Own) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,32 +21,34 @@ MARK = "# Written by `leadhand advise`."
 
 
 def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial) -> str:
-    """A study file that `leadhand study run` takes. Tasks that nobody can name yet are to be put in."""
+    """A study file that `leadhand study run` takes, named after what it is about: each experiment is a study of its
+    own. Tasks that nobody can name yet are to be put in.
+    """
     per_run = trial.usd / max(1, len(trial.tasks) * len(designs))
-    budget = q.max_usd * MARGIN if q.max_usd is not None else max(1.0, per_run * MARGIN * 2)
-    named = [t for t in trial.tasks if not t.startswith("new task ")]
-    tasks: dict[str, Any] = {"source": [like.source or "tasks/*"]}
+    total = max(0.01, trial.usd * MARGIN)
+    budget = min(total, q.max_usd * MARGIN if q.max_usd is not None else max(1.0, per_run * MARGIN * 2))
+    tasks: dict[str, Any] = {"source": like.source or ("tasks/*",)}
     repeats = len(trial.tasks) if like.lone else 1
-    if not like.lone and like.source and named and len(named) == len(trial.tasks):
-        tasks["ids"] = named
-    elif not like.lone:
-        tasks |= {"shuffle": True, "first": len(trial.tasks)}
-    if like.where:
-        tasks["where"] = {"difficulty": like.where}
+    if not like.lone:
+        tasks |= {"ids": trial.tasks} if like.ids else {"shuffle": True, "first": len(trial.tasks)}
+    name = study_name(like, designs, trial)
     head = [
         MARK,
         *(f"# {describe(d)}" for d in designs),
-        f"# Expected to cost ${trial.usd:.2f}, to change the advice with {trial.changes:.0%} probability, and to gain "
-        f"{100 * max(0.0, trial.gain):.2f} points.",
+        f"# Expected to cost ${trial.usd:.2f}, and to change the advice with {trial.changes:.0%} probability.",
     ]
     if not like.source:
-        head.append(f"# Put {_tasks(repeats, trial)} of yours below tasks/, a folder with a task.toml each.")
+        head += [
+            f"# Put {_tasks(repeats, trial)} of yours below tasks/, a folder with a task.toml each.",
+            f"# Afterwards: leadhand advise --like studies/{name}",
+        ]
     body = {
+        "name": name,
         "about": f"What would change the advice for {like.setting}.",
         "seed": 1,
         "repeats": repeats,
         "solo_controls": False,
-        "budget_usd": round(max(0.01, trial.usd * MARGIN), 2),
+        "budget_usd": round(total, 2),
     }
     parts = [
         "\n".join(head),
@@ -59,6 +62,12 @@ def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial)
         taken[name if name not in taken else f"{name}-{len(taken) + 1}"] = design
     parts += [_table(f"designs.{name}", _settings(design)) for name, design in taken.items()]
     return "\n\n".join(parts) + "\n"
+
+
+def study_name(like: Like, designs: Sequence[Design], trial: Trial) -> str:
+    """The same for the same designs on the same tasks."""
+    parts = (like.setting, like.source, trial.tasks, designs)
+    return f"advised-{hashlib.sha256(repr(parts).encode()).hexdigest()[:6]}"
 
 
 def _tasks(repeats: int, trial: Trial) -> str:

@@ -111,7 +111,22 @@ def setting_of(task: Task, study: str = "") -> str:
         return _name(f"repository {task.id}")
     if task.benchmark == "folder":
         return _name(f"study {study}" if study else f"task {task.id}")
-    return task.benchmark
+    return benchmark_named(task.benchmark)
+
+
+def benchmark_named(name: str) -> str:
+    """One name for what is the same tasks."""
+    return "commit0-lite" if name in ("commit0", "commit0-guarded", "commit0-lite-guarded") else name
+
+
+def one_task(setting: str) -> bool:
+    """Whether all runs of a setting are of one task."""
+    return setting.startswith("task ")
+
+
+def lone(setting: str) -> bool:
+    """Whether a setting has no tasks that are run again by name: it is one task, or what one asks of a repository."""
+    return one_task(setting) or setting.startswith("repository ")
 
 
 def _name(text: str) -> str:

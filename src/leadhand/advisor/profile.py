@@ -91,6 +91,11 @@ def profile(design: Design, price_of: PriceOf) -> Profile:
     )
 
 
+def alone(design: Design) -> bool:
+    """Whether it is one agent, with nobody to compare it to."""
+    return design.solo and design.strategy == "team"
+
+
 def reference_usd(price: Price) -> float:
     """Dollars of the reference run at a model's prices."""
     return price.cost(REFERENCE)

@@ -27,7 +27,7 @@ def reasons(q: Question, chosen: Prediction, designs: Sequence[Design], o: Outlo
             f"({chosen.fits:.0%})"
         )
     elif q.min_reward is not None:
-        first = _reaching(q, chosen, n)
+        first = _reaching(q, o, choice, n)
     elif q.max_usd is not None:
         first = (
             f"of {n} designs {fitting} keep {limits} with {CONFIDENCE:.0%} confidence; of these it is expected to earn "
@@ -39,8 +39,9 @@ def reasons(q: Question, chosen: Prediction, designs: Sequence[Design], o: Outlo
     found = [first]
     if chosen.lift is not None:
         lift = chosen.lift
+        whom = "its lead" if chosen.design.has_lead else "one of its agents"
         found.append(
-            f"over its lead alone it is expected to bring {100 * lift.mean:+.1f} points "
+            f"over {whom} alone it is expected to bring {100 * lift.mean:+.1f} points "
             f"[{100 * lift.low:+.1f}, {100 * lift.high:+.1f}]; above 0 with "
             f"{_positive(lift):.0%} probability"
         )
@@ -71,12 +72,12 @@ def _against_teams(chosen: Prediction, designs: Sequence[Design], o: Outlook, ch
     )
 
 
-def _reaching(q: Question, chosen: Prediction, n: int) -> str:
-    assert q.min_reward is not None
-    reaches = f"reaches a reward of {q.min_reward:g} with {CONFIDENCE:.0%} confidence"
-    if chosen.reward.mean >= q.min_reward:
+def _reaching(q: Question, o: Outlook, choice: Choice, n: int) -> str:
+    limits = f" and keeps {_limits(q)}" if _limits(q) else ""
+    reaches = f"reaches a reward of {q.min_reward:g}{limits} with {CONFIDENCE:.0%} confidence"
+    if choice.reached:
         return f"of {n} designs it is the cheapest that {reaches}"
-    return f"none of {n} designs {reaches}; this one most likely does"
+    return f"none of {n} designs {reaches}; this one is expected to earn most{_trade(q, o)}"
 
 
 def _trade(q: Question, o: Outlook) -> str:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 import msgspec
 
 from leadhand.advisor.features import HOME
 from leadhand.advisor.figures import figures, settings
-from leadhand.advisor.own import Own, own_runs, setting_of
+from leadhand.advisor.own import Own, benchmark_named, one_task, own_runs, setting_of
 from leadhand.benchmarks.folder import find_task, shipped
+from leadhand.benchmarks.listing import listed
 from leadhand.benchmarks.loading import OURS
 from leadhand.benchmarks.tasktoml import FILE
 from leadhand.core.errors import UsageError
+from leadhand.study.file import load
 from leadhand.study.layout import StudyPaths, read_record
+from leadhand.study.sources import tasks_of
 
 UNNAMED = "your tasks"
 TIERS = ("easy", "medium", "hard")
@@ -25,20 +29,20 @@ TIERS = ("easy", "medium", "hard")
 class Like(NamedTuple):
     """A setting, own runs (relabelled so that those of the setting say so), and where its tasks come from.
 
-    `source` is what a study file's `tasks.source` says; "" where there are no tasks that a study could run. `where`:
-    labels that its tasks have.
+    `source` is what a study file's `tasks.source` says; () where there are no tasks that a study could run. `ids`: its
+    tasks by name, in an order that is always the same but by chance; () where they are not known here.
     """
 
     setting: str
     own: list[Own]
-    source: str = ""
-    where: str = ""
+    source: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
     note: str = ""
 
     @property
     def lone(self) -> bool:
         """Whether there is but one task, so that runs are repeats of it."""
-        return self.setting.startswith("task ")
+        return one_task(self.setting)
 
 
 def find_like(like: str, own: Sequence[Own]) -> Like:
@@ -50,6 +54,7 @@ def find_like(like: str, own: Sequence[Own]) -> Like:
     if not like.strip():
         return _unnamed(runs)
     name, _, tier = like.partition(":") if not _is_path(like) else (like, "", "")
+    name, like = benchmark_named(name), benchmark_named(like)
     if like in TIERS:
         name, tier = HOME, like
     study = _study(like)
@@ -63,7 +68,7 @@ def find_like(like: str, own: Sequence[Own]) -> Like:
     if _is_path(like):
         return Like(f"repository {Path(like).expanduser().resolve().name}".replace(":", "-"), runs)
     if like in {r.setting for r in runs} or like in OURS:
-        return Like(like, runs, like)
+        return Like(like, runs, *_source(like))
     return Like(like, runs, note=f"{like!r} is no benchmark, study, task or folder that is known here")
 
 
@@ -91,16 +96,16 @@ def _unnamed(runs: list[Own]) -> Like:
         return Like(UNNAMED, [], note="say what your tasks are like with --like BENCHMARK, STUDY, TASK or REPOSITORY")
     most = Counter(r.setting for r in runs).most_common(1)[0][0]
     return Like(
-        most, runs, _source(most), note=f"taken to be like {most}, where most of your runs are; --like says other"
+        most, runs, *_source(most), note=f"taken to be like {most}, where most of your runs are; --like says other"
     )
 
 
 def _benchmark(name: str, tier: str, runs: list[Own]) -> Like:
     if not tier:
-        return Like(name, runs, _source(name))
+        return Like(name, runs, *_source(name))
     full = f"{name}:{tier}"
     moved = [msgspec.structs.replace(r, setting=full) if (r.setting, r.tier) == (name, tier) else r for r in runs]
-    return Like(full, moved, _source(name), tier)
+    return Like(full, moved, *_source(name, tier))
 
 
 def _study(like: str) -> Path | None:
@@ -111,15 +116,27 @@ def _study(like: str) -> Path | None:
 
 
 def _like_study(folder: Path, runs: list[Own]) -> Like:
-    """The study's runs are of one setting, whatever benchmarks they are from."""
-    name = read_record(StudyPaths(folder)).name
-    setting = f"study {name}".replace(":", "-")
-    if not any(r.study == name for r in runs):
+    """All runs of the study's tasks are of one setting, whatever benchmark they are from and whichever study ran them:
+    so what the next experiment finds counts here too.
+    """
+    paths = StudyPaths(folder)
+    record = read_record(paths)
+    setting = f"study {record.name}".replace(":", "-")
+    if not any(r.study == record.name for r in runs):
         runs = [*runs, *own_runs([folder])]
-    found = [msgspec.structs.replace(r, setting=setting) if r.study == name else r for r in runs]
-    of = Counter(r.setting for r in runs if r.study == name)
-    source = _source(of.most_common(1)[0][0]) if of else ""
-    return Like(setting, found, source)
+    tasks = set(record.study.tasks)
+    found = [msgspec.structs.replace(r, setting=setting) if r.task in tasks else r for r in runs]
+    return Like(setting, found, _sources_of(paths, tasks), _mixed(tasks))
+
+
+def _sources_of(paths: StudyPaths, tasks: set[str]) -> tuple[str, ...]:
+    """The sources of a study's tasks, if they can be found from here."""
+    try:
+        source = load(paths.study_toml).tasks.source
+        here = {t.id for t in tasks_of(source, Path.cwd(), tasks.__contains__)}
+    except UsageError:
+        return ()
+    return source if tasks <= here else ()
 
 
 def _task(like: str, runs: list[Own]) -> Like | None:
@@ -136,13 +153,25 @@ def _task(like: str, runs: list[Own]) -> Like | None:
         return None
     setting = f"task {name}".replace(":", "-")
     moved = [msgspec.structs.replace(r, setting=setting) if r.task == name else r for r in runs]
-    return Like(setting, moved, like if like in shipped() or _is_path(like) else "")
+    return Like(setting, moved, (like,) if like in shipped() or _is_path(like) else ())
 
 
-def _source(setting: str) -> str:
-    """A benchmark that a study can name."""
-    name = setting.partition(":")[0]
-    return name if name in OURS else ""
+def _source(setting: str, tier: str = "") -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A benchmark that a study can name, and its tasks (of a tier), where they are known here."""
+    name, _, of = setting.partition(":")
+    if name not in OURS:
+        return (), ()
+    try:
+        tasks = listed(name)
+    except UsageError:
+        return (name,), ()
+    return (name,), _mixed(t.id for t in tasks if (tier or of) in ("", t.difficulty))
+
+
+def _mixed(tasks: Iterable[str]) -> tuple[str, ...]:
+    """The first of them are a fair sample of all, and stay the first ones the next time."""
+    names = sorted(tasks)
+    return tuple(Random("advised tasks").sample(names, len(names)))
 
 
 def _is_path(text: str) -> bool:

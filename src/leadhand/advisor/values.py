@@ -79,9 +79,9 @@ class Ground(Value, frozen=True, kw_only=True):
 class Prediction(Value, frozen=True, kw_only=True):
     """What a design is expected to do, per task, in the mean over tasks of the setting.
 
-    `lift`: reward over its lead alone (stage wording for teams with stages), None for a solo agent. `fits`: how sure it
-    is that the limits are kept. `runs`: own runs of this very design there. `evidence`: what the numbers rest on;
-    `extrapolated`: in what respects nothing like it was seen.
+    `lift`: reward over its lead (or one of its agents) alone, with stage wording where it has that; None for a solo
+    agent. `fits`: how sure it is that the limits are kept. `runs`: own runs of this very design there. `evidence`: what
+    the numbers rest on; `extrapolated`: in what respects nothing like it was seen.
     """
 
     name: str
@@ -106,13 +106,16 @@ class Alternative(Value, frozen=True, kw_only=True):
 class Experiment(Value, frozen=True, kw_only=True):
     """The next study to run: `designs` on `tasks` tasks, each so often, for about `usd` dollars.
 
+    `name`: the study's; `needs_tasks`: whether its tasks are to be put in first (nobody knows their names here).
     `gain`: reward that the advice is expected to gain by it; `changes`: the chance that it changes the advice. `study`:
     a study file.
     """
 
+    name: str
     designs: tuple[str, ...]
     tasks: int
     repeats: int
+    needs_tasks: bool
     usd: float
     gain: float
     changes: float

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from leadhand.advisor.values import Advice, Citation, Estimate, Ground, Prediction
+from leadhand.advisor.values import Advice, Citation, Estimate, Experiment, Ground, Prediction
+from leadhand.core.design import Design
 
 STANDING = {"read": "", "table": "", "note": "; from a note about it, not checked"}
 
@@ -38,14 +39,13 @@ def _printable(line: str) -> str:
 
 def _lines(a: Advice, study_file: str) -> Iterator[str]:
     sources = Sources()
-    verdict = "Run a team" if a.choice.design.has_lead else "Run a single agent (solo)"
-    yield f"{verdict}: {a.choice.name}"
+    yield f"{_verdict(a.choice.design)}: {a.choice.name}"
     yield f"  {_numbers(a.choice)}"
     yield ""
     yield f"For {a.known}."
     yield from _block("Why", a.why)
     grounds = [*a.choice.evidence, *([a.against_teams] if a.against_teams else [])]
-    yield from _block("What the numbers rest on", [_ground(g, sources) for g in grounds])
+    yield from _titled("What the numbers rest on", [line for g in grounds for line in _ground(g, sources)])
     yield from _block("Extrapolated", a.choice.extrapolated)
     yield from _alternatives(a)
     yield from _block("Disputed", a.disputes)
@@ -54,7 +54,18 @@ def _lines(a: Advice, study_file: str) -> Iterator[str]:
     yield from _experiment(a, study_file)
     yield from _titled("Sources", sources.listed())
     yield ""
-    yield "Intervals hold 95 % of what is believed of the mean over such tasks; single tasks differ more."
+    yield (
+        "Reward is the grader's score, 0 to 1. Intervals hold 95 % of what is believed of the mean over such tasks; "
+        "single tasks differ more."
+    )
+
+
+def _verdict(design: Design) -> str:
+    if design.has_lead:
+        return "Run a team"
+    return {"peers": "Run peers", "best-of-k": "Run several and keep the best"}.get(
+        design.strategy, "Run a single agent (solo)"
+    )
 
 
 def _alternatives(a: Advice) -> Iterator[str]:
@@ -86,17 +97,18 @@ def _plain(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
 
 
-def _ground(g: Ground, sources: Sources) -> str:
+def _ground(g: Ground, sources: Sources) -> Iterator[str]:
     parts = []
     if g.own:
         parts.append(f"{g.own} own run{'s' if g.own != 1 else ''}")
     if g.other_own:
         parts.append(f"{g.other_own} own run{'s' if g.other_own != 1 else ''} of other designs or tasks")
-    if g.published:
-        parts.append("published: " + "; ".join(map(sources.cite, g.published)))
     if g.prices:
         parts.append("today's price table")
-    return f"{g.number}: {'. '.join(parts) or 'no evidence, only the priors of the model'}"
+    if g.published:
+        parts.append(f"{len(g.published)} published figure{'s' if len(g.published) != 1 else ''}")
+    yield f"- {g.number}: {', '.join(parts) or 'none; a guess from the priors of the model'}"
+    yield from (f"    {sources.cite(c)}" for c in g.published)
 
 
 def _block(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -115,10 +127,20 @@ def _experiment(a: Advice, study_file: str) -> Iterator[str]:
         yield "Next experiment: none; there is nothing left to learn between these designs."
         return
     where = f"on {e.tasks} tasks" if e.repeats == 1 else f"{e.repeats} times each on that task"
-    yield f"Next experiment: {' beside '.join(e.designs)} {where}, about {_dollars(e.usd)}"
-    yield (
-        f"- changes this advice with {e.changes:.0%} probability; expected gain {100 * e.gain:.2f} points of reward "
-        "on every later task"
-    )
+    where += ", of yours" if e.needs_tasks and e.repeats == 1 else ""
+    what = "one design" if len(e.designs) == 1 else f"{len(e.designs)} designs"
+    yield f"Next experiment: {what} {where}, about {_dollars(e.usd)}"
+    yield from (f"- {name}" for name in e.designs)
+    gain = f"; expected gain {100 * e.gain:.2f} points of reward on every later task" if e.gain > 0 else ""
+    yield f"- changes this advice with {e.changes:.0%} probability{gain}"
     if study_file:
-        yield f"- written to {study_file}: `leadhand study plan {study_file}`, then `leadhand study run {study_file}`"
+        first = "put them below tasks/, then " if e.needs_tasks else ""
+        yield (
+            f"- written to {study_file}: {first}`leadhand study plan {study_file}`, then "
+            f"`leadhand study run {study_file}`; ask again afterwards{_again(e)}"
+        )
+
+
+def _again(e: Experiment) -> str:
+    """Runs on tasks that have no name yet are found below the study's."""
+    return f" with --like studies/{e.name}" if e.needs_tasks else ""
