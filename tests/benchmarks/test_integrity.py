@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from leadhand.benchmarks.integrity import Finding, findings, is_invalid
+from leadhand.benchmarks.forbidden import _hits, hits
+from leadhand.benchmarks.integrity import Finding, findings, is_invalid, rules_of
 from leadhand.core.chain import Message
 from leadhand.core.events import AnyEvent, AttemptReplied, CommandEnded, Entry, Graded, ToolStarted
 from leadhand.core.values import Assistant, Grade, Mount, Task, ToolCall, Usage
@@ -122,6 +123,16 @@ HONEST = (
 @pytest.mark.parametrize("task", BOTH, ids=["program", "library"])
 def test_honest_work_is_not_accused(task: Task, command: str) -> None:
     assert found(task, command) == []
+
+
+@pytest.mark.parametrize(("task", "command", "kind"), [*INVALID.values(), *FLAGS.values()])
+def test_the_quick_look_misses_nothing(task: Task, command: str, kind: str) -> None:
+    """Also where a word is cut up by quotes, as the shell would join it."""
+    rules = rules_of(task)
+    assert hits(command, rules) == list(dict.fromkeys(_hits(command, rules, 0)))
+    first, rest = command[0], command[1:]
+    cut_up = f"{first}''{rest}"
+    assert hits(cut_up, rules) == list(dict.fromkeys(_hits(cut_up, rules, 0))) != []
 
 
 def test_a_finding_names_its_event_and_its_agent() -> None:

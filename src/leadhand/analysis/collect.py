@@ -8,6 +8,9 @@ from leadhand.analysis.scores import COLUMNS, Scores
 from leadhand.analysis.study import Study
 from leadhand.analysis.tables import Tables
 
+NAMED = 5
+"""How many runs a note names."""
+
 
 def scores_of(study: Study, tables: Tables, *, with_degraded: bool = False) -> Scores:
     """Scores of all runs. A run's cost is its own settled dollars and those of its earlier attempts, which failed or
@@ -23,6 +26,7 @@ def scores_of(study: Study, tables: Tables, *, with_degraded: bool = False) -> S
     notes = list(study.notes)
     if tables.unreadable:
         notes.append(f"{len(tables.unreadable)} journals cannot be read: {tables.unreadable[0]}")
+    notes += broken_rules(tables)
     versions = sorted(set(runs["version"].to_list()))
     if len(versions) > 1:
         notes.append(f"the runs are of several versions of Leadhand: {', '.join(versions)}")
@@ -36,6 +40,28 @@ def scores_of(study: Study, tables: Tables, *, with_degraded: bool = False) -> S
         clusters=study.clusters,
         notes=tuple(notes),
     )
+
+
+def broken_rules(tables: Tables) -> list[str]:
+    """What was found of things that the tasks' rules forbid, in words; nothing where there is nothing."""
+    runs, found = tables["runs"], tables["findings"]
+    invalid = runs.filter(pl.col("broken_rules") > 0)
+    flagged = len(runs.filter((pl.col("findings") > 0) & (pl.col("broken_rules") == 0)))
+    said = []
+    if len(invalid):
+        kinds = (
+            found.filter(pl.col("severity") == "invalid").group_by("kind").agg(pl.col("run").n_unique()).sort("kind")
+        )
+        by_kind = ", ".join(f"{kind} in {n}" for kind, n in kinds.iter_rows())
+        names = invalid["run"].to_list()
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        said.append(
+            f"{len(names)} of {len(runs)} runs broke a rule of their task ({by_kind}): not valid, left out and bounded "
+            f"as such: {', '.join(names[:NAMED])}{more}"
+        )
+    if flagged:
+        said.append(f"{flagged} of {len(runs)} runs are flagged for a look (table `findings`); they count")
+    return said
 
 
 def _archived(tables: Tables) -> pl.DataFrame:

@@ -16,7 +16,8 @@ class RunRow(NamedTuple):
     """One run: outcome, money, time, and everything that is counted per run.
 
     The lead's columns are the solo agent's in a solo run, and None in a group without a lead (peers, candidates): there
-    the `agents` table tells them apart.
+    the `agents` table tells them apart. `findings`: what was seen of things that the task's rules forbid;
+    `broken_rules`: those that make the run invalid.
     """
 
     run: str
@@ -28,6 +29,8 @@ class RunRow(NamedTuple):
     version: str
     status: str
     valid: bool
+    findings: int
+    broken_rules: int
     degraded: bool
     resumed: bool
     reward: float | None
@@ -241,6 +244,18 @@ class SubmissionRow(NamedTuple):
     language_bytes: int
 
 
+class FindingRow(NamedTuple):
+    """One thing that a task's rules forbid, and the journal's event that shows it (`benchmarks.integrity`)."""
+
+    run: str
+    kind: str
+    severity: str
+    seq: int
+    agent: str
+    why: str
+    text: str
+
+
 class AsideRow(NamedTuple):
     """A folder whose result does not count and whose dollars do. `why`: an archived `attempt` of the run `attempt_of`,
     or a run that was `dropped` from its study.
@@ -269,6 +284,7 @@ ROWS: dict[str, type[NamedTuple]] = {
     "file_changes": FileChangeRow,
     "phases": PhaseRow,
     "submissions": SubmissionRow,
+    "findings": FindingRow,
     "aside": AsideRow,
 }
 

@@ -22,13 +22,14 @@ from leadhand.analysis.rows import ROWS, AsideRow, frame, schema
 from leadhand.analysis.study import Member, Study
 from leadhand.analysis.submission import submission_of
 from leadhand.analysis.tabulate import Label, Rows, tabulate
+from leadhand.benchmarks.integrity import findings
 from leadhand.core.chain import canonical, digest
 from leadhand.core.errors import JournalError, LeadhandError
 from leadhand.core.journal import read_journal
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import read_run_file
 
-VERSION = 2
+VERSION = 3
 CACHE = ".tables"
 CHUNK = 250
 ALONE = 64
@@ -223,7 +224,8 @@ def fold_run(member: Member) -> Rows:
     if member.aside:
         begun = paths.journal.exists()  # one that was lost before its first event has cost nothing
         return {"aside": [aside(fold.apply(read_journal(paths.journal) if begun else []), member)]}
-    fold.apply(read_journal(paths.journal))
+    entries = read_journal(paths.journal)
+    fold.apply(entries)
     label = Label(
         run=paths.id,
         design=member.design,
@@ -232,7 +234,7 @@ def fold_run(member: Member) -> Rows:
         benchmark=lock.task.benchmark,
         grader_digest=lock.task.grader_digest,
     )
-    rows = tabulate(fold, label)
+    rows = tabulate(fold, label, findings(entries, lock.task))
     submitted = submission_of(paths.id, paths.blob(fold.submission)) if fold.submission else None
     rows["submissions"] = [submitted] if submitted else []
     return rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from leadhand.analysis.fold import AgentTrack, AttemptTrack, CommandTrack, Fold
@@ -26,11 +26,13 @@ from leadhand.analysis.rows import (
     CommandRow,
     DelegationRow,
     FileChangeRow,
+    FindingRow,
     MessageRow,
     PhaseRow,
     RunRow,
 )
 from leadhand.analysis.texts import pairwise
+from leadhand.benchmarks.integrity import Finding, is_invalid
 from leadhand.core.events import Graded
 
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -51,7 +53,7 @@ INVALID = ("cancelled", "infrastructure", "unfinished")
 """How a run ends that no statistic counts: it has no reward, or somebody broke it off."""
 
 
-def tabulate(fold: Fold, label: Label) -> Rows:
+def tabulate(fold: Fold, label: Label, found: Sequence[Finding] = ()) -> Rows:
     """All rows of one run but its submission."""
     span = detected_span(fold)
     lead = fold.lead
@@ -60,7 +62,7 @@ def tabulate(fold: Fold, label: Label) -> Rows:
     similarity = dict(zip(ended, best, strict=True))
     answers = replied(list(fold.mail.values()), lead)
     return {
-        "runs": [_run(fold, label, lead, mean_similarity, similarity, answers)],
+        "runs": [_run(fold, label, lead, mean_similarity, similarity, answers, found)],
         "agents": _agents(fold, label.run),
         "attempts": _attempts(fold, label.run, span),
         "delegations": _delegations(fold, label.run, span, similarity),
@@ -68,6 +70,7 @@ def tabulate(fold: Fold, label: Label) -> Rows:
         "commands": _commands(fold, label.run, span),
         "file_changes": list(_file_changes(fold, label.run)),
         "phases": [_phases(fold, label.run, span)],
+        "findings": [FindingRow(label.run, f.kind, f.severity, f.seq, f.agent, f.why, f.text) for f in found],
     }
 
 
@@ -83,6 +86,7 @@ def _run(
     mean_similarity: float | None,
     similarity: dict[str, float | None],
     answers: dict[str, bool],
+    found: Sequence[Finding],
 ) -> RunRow:
     status = fold.status
     graded = reward_of(fold.gradings, label.grader_digest)
@@ -104,7 +108,9 @@ def _run(
         digest=fold.digest,
         version=fold.version,
         status=status,
-        valid=status not in INVALID,
+        valid=status not in INVALID and not is_invalid(found),
+        findings=len(found),
+        broken_rules=sum(f.severity == "invalid" for f in found),
         degraded=any(a.fault for a in agents),
         resumed=len(fold.sessions) > 1,
         reward=graded.grade.reward if graded and status != "infrastructure" else None,

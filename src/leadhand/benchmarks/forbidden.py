@@ -66,10 +66,32 @@ _TEST_FILES = re.compile(
 )
 _PIP = re.compile(r"\bpip[\d.]*$")
 
+# A command without any of these words can hold nothing that is looked for: most are told apart by this alone.
+_WORDS = "|".join(
+    [
+        r"curl|wget|aria2c|http|://|git@|easy_install|download|wheel|fetch|get|add|install|source|\bi\b",
+        r"urlopen|urlretrieve|requests|aiohttp|create_connection|reflog|lost-found|unreachable|batch-all|\.git/|_HEAD",
+        r"-packages|_vendor|/testbed|\.whl|/\.cache/|/grader",
+        rf"\b({'|'.join(sorted(_DECOMPILERS))})\b",
+    ]
+)
+_SUSPECT = re.compile(_WORDS)
+_SUSPECT_TESTS = re.compile(r"report\.json|conftest|pytest\.ini|tox\.ini|setup\.cfg|sitecustomize|tests?/|test_")
+_QUOTING = str.maketrans("", "", "'\"\\")
+
 
 def hits(command: str, rules: Rules) -> list[Hit]:
     """Everything in the command that the rules forbid, each kind of thing once."""
-    return list(dict.fromkeys(_hits(command, rules, 0)))
+    return list(dict.fromkeys(_hits(command, rules, 0))) if _is_suspect(command, rules) else []
+
+
+def _is_suspect(command: str, rules: Rules) -> bool:
+    plain = command.translate(_QUOTING)
+    return bool(
+        _SUSPECT.search(plain)
+        or (rules.reference and rules.reference in plain)
+        or (rules.tests and _SUSPECT_TESTS.search(plain))
+    )
 
 
 def _hits(command: str, rules: Rules, depth: int) -> Iterator[Hit]:

@@ -30,19 +30,14 @@ class Listed(Value, frozen=True, kw_only=True):
 
 
 def listed(name: str) -> tuple[Listed, ...]:
-    """The tasks of a benchmark or a folder. Raises `UsageError` for an unknown one, or one that needs more installed."""
+    """The tasks of a benchmark or a folder. Raises `UsageError`: it is unknown, or needs more installed."""
     if folders := task_folders(Path(name).expanduser()):
         return tuple(_in_folder(folder) for folder in folders)
     if name.startswith("commit0"):
         load(name)
         return tuple(_commit0())
     if name == "programbench":
-        from leadhand.benchmarks.programbench.instances import instances
-
-        return tuple(
-            Listed(id=i.id, language=i.language, difficulty=i.difficulty, tests=i.tests, state="image not looked for")
-            for i in instances()
-        )
+        return tuple(_programbench())
     return tuple(_told(t) for t in load(name).tasks())
 
 
@@ -58,6 +53,19 @@ def _in_folder(folder: Path) -> Listed:
     except UsageError as error:
         return Listed(id=folder.name, state="refused", note=str(error).removeprefix(f"{folder.resolve()}/"))
     return _told(task, f"image {task.image}" if task.image else "")
+
+
+def _programbench() -> list[Listed]:
+    from leadhand.benchmarks.programbench.benchmark import benchmark
+    from leadhand.benchmarks.programbench.instances import UNLABELLED
+    from leadhand.benchmarks.programbench.reference import read_reference
+
+    found = []
+    for one in benchmark().instances():
+        state = "not prepared" if read_reference(one.image) is None else "prepared"
+        tier = one.difficulty or UNLABELLED
+        found.append(Listed(id=one.id, language=one.language, difficulty=tier, tests=one.tests, state=state))
+    return found
 
 
 def _commit0() -> list[Listed]:
