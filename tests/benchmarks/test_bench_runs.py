@@ -195,8 +195,8 @@ def test_a_run_is_exported_with_its_trajectory(tmp_path: Path) -> None:
         return refused(env, "bench", "export", *more, "--runs", str(runs))
 
     # What cannot be exported is refused in one line, and nothing of it is written.
-    shutil.copytree(paths.folder, runs / f"{paths.id}b")
-    shutil.copytree(paths.folder, runs / "cut")
+    shutil.copytree(paths.folder, runs / f"{paths.id}b", symlinks=True)
+    shutil.copytree(paths.folder, runs / "cut", symlinks=True)
     lines = paths.journal.read_bytes().splitlines(keepends=True)
     (runs / "cut/journal.jsonl").write_bytes(b"".join(line for line in lines[:-4] if b'"collected"' not in line))
     (runs / "lost").mkdir()

@@ -70,6 +70,18 @@ async def make_task(
     """
     _check(program, to, docs, gold, branches)
     asked = _asked(arguments, branches)
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".leadhand-", dir=to.parent) as aside:  # until it is proven
+            made = await _made_in(Path(aside) / to.name, program, asked, docs, gold)
+            (Path(aside) / to.name).rename(to)
+    except OSError as error:
+        raise UsageError(f"{to} cannot be made: {error}") from None
+    return msgspec.structs.replace(made, folder=str(to))
+
+
+async def _made_in(to: Path, program: Path, asked: Sequence[Case], docs: Path | None, gold: Path | None) -> Made:
+    """The task in the new folder `to`."""
     answers = [await _answers(program, asked) for _ in range(2)]
     ignored: dict[str, list[Case]] = {"flaky": [], "dummy_pass": [], "gold_fail": []}
     kept = []
@@ -86,13 +98,13 @@ async def make_task(
     if gold is None:
         return _made(to, kept, ignored, None)
     score, failed = await _gold_score(to, gold)
-    ignored["gold_fail"] = [c for c in kept if c.name in failed]
-    kept = [c for c in kept if c.name not in failed]
-    if failed and kept:
+    while failed and len(failed) < len(kept):  # a grade names only so many
+        ignored["gold_fail"] += [c for c in kept if c.name in failed]
+        kept = [c for c in kept if c.name not in failed]
         _write_cases(to / "grader/cases.jsonl", kept)
         score, failed = await _gold_score(to, gold)
     if score != 1.0:
-        raise UsageError(f"the gold solution scores {score:.3f}, not 1.0 ({to}): correct its compile.sh")
+        raise UsageError(f"the gold solution scores {score:.3f}, not 1.0: correct {gold / 'compile.sh'}")
     return _made(to, kept, ignored, score)
 
 
@@ -124,20 +136,37 @@ def _asked(file: Path, branches: int) -> list[Case]:
     if not file.is_file():
         raise UsageError(f"no file {file}; give the cases as JSON lines or as command lines")
     if file.suffix == ".jsonl":
-        return list(load_cases(file))
+        return [_in_branch(case, branches) for case in load_cases(file)]
+    try:
+        lines = file.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not UTF-8; save it as that") from None
     cases = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
+        if "\0" in line:
+            raise UsageError(f"{file}:{number}: an argument cannot hold a NUL character; remove it")
         try:
             words = tuple(shlex.split(line))
         except ValueError as error:
             raise UsageError(f"{file}:{number}: {error}; quote as in a shell") from None
-        branch = int(hashlib.sha256(line.encode()).hexdigest(), 16) % branches + 1
-        cases.append(Case(name=f"b{branch}/{number:04d}", args=words))
+        cases.append(Case(name=f"b{_branch(line, branches)}/{number:04d}", args=words))
     if not cases:
         raise UsageError(f"{file} has no case; write one command line a line, without the program's name")
     return cases
+
+
+def _branch(what: str, branches: int) -> int:
+    return int(hashlib.sha256(what.encode()).hexdigest(), 16) % branches + 1
+
+
+def _in_branch(case: Case, branches: int) -> Case:
+    """A case whose name has no area gets one."""
+    if "/" in case.name:
+        return case
+    asked = canonical(msgspec.structs.replace(case, name="", stdout="", exit_code=0)).decode()
+    return msgspec.structs.replace(case, name=f"b{_branch(asked, branches)}/{case.name}")
 
 
 async def _answers(program: Path, cases: Sequence[Case]) -> list[Case | None]:

@@ -17,7 +17,7 @@ from leadhand import sandboxes
 from leadhand.benchmarks.commit0.prepare import prepare as prepare_row
 from leadhand.benchmarks.commit0.prepared import Place
 from leadhand.benchmarks.commit0.rows import Row, row, rows
-from leadhand.benchmarks.folder import find_task, load_task, task_folders
+from leadhand.benchmarks.folder import fill_prompt, find_task, load_task, task_folders
 from leadhand.benchmarks.listing import BENCHMARKS, Listed, listed
 from leadhand.cli.steps import say_step
 from leadhand.core.errors import LeadhandError, UsageError
@@ -196,7 +196,7 @@ def show(name: str) -> None:
         print(f"graded within {task.grader.timeout_s:g} s {options}")
     limits = task.limits
     print(f"network: {'yes' if task.network else 'no'}; {limits.command_s:g} s a command, {limits.run_s:g} s a run")
-    print(f"\n{task.prompt}")
+    print(f"\n{fill_prompt(task.prompt, workspace=task.workdir or '/workspace', reference=task.reference)}")
 
 
 def from_program(program: str, arguments: str, *, to: str, docs: str, gold: str, branches: int) -> None:

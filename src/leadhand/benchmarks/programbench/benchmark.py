@@ -15,8 +15,15 @@ import anyio.to_thread
 import msgspec
 
 from leadhand.benchmarks.programbench.evaluate import Answer, Job
-from leadhand.benchmarks.programbench.instances import IMAGE_TAG, VERSION, Instance, instance, instances
-from leadhand.benchmarks.programbench.reference import Reference, read_reference
+from leadhand.benchmarks.programbench.instances import (
+    IMAGE_TAG,
+    UNLABELLED,
+    VERSION,
+    Instance,
+    instance,
+    instances,
+)
+from leadhand.benchmarks.programbench.reference import Reference, docker_command, read_reference
 from leadhand.benchmarks.trial import build_command
 from leadhand.core.chain import canonical, digest
 from leadhand.core.errors import GradingError, UsageError
@@ -34,8 +41,19 @@ CPUS = 10
 PROMPT = Path(__file__).with_name("prompt.txt")
 
 
+OWN = "LEADHAND_PROGRAMBENCH_TASKS"
+"""Names a folder with tasks/ and blobs/ in ProgramBench's form (see `express`): these instead of its own tasks."""
+
+
 def benchmark() -> ProgramBench:
-    return ProgramBench()
+    """ProgramBench's own tasks, or those in the folder that the environment names. Raises `UsageError`."""
+    named = os.environ.get(OWN)
+    if not named:
+        return ProgramBench()
+    folder = Path(named).expanduser().absolute()
+    if not (folder / "tasks").is_dir() or not (folder / "blobs").is_dir():
+        raise UsageError(f"{OWN}: {folder} has no tasks/ and blobs/; `leadhand task to-programbench` makes them")
+    return ProgramBench(folder / "tasks", folder / "blobs")
 
 
 class ProgramBench:
@@ -45,23 +63,33 @@ class ProgramBench:
         self._tasks_dir = tasks_dir
         self._blobs = blobs
 
+    def instances(self) -> tuple[Instance, ...]:
+        """All tasks, prepared or not. Raises `UsageError`, as `instances` does."""
+        return instances(self._tasks_dir)
+
+    def instance(self, name: str) -> Instance:
+        """One task, prepared or not. Raises `UsageError`."""
+        return instance(name, self._tasks_dir)
+
     def tasks(self) -> Sequence[Task]:
-        """All whose image is here. Raises `UsageError` where there is none."""
-        found = [(i, read_reference(i.image, i.id)) for i in instances(self._tasks_dir)]
-        here = [self._task(i, r) for i, r in found if r is not None]
+        """All whose image is here; a label says where that is not all there are. Raises `UsageError` for none."""
+        every = self.instances()
+        found = [(i, read_reference(i.image)) for i in every]
+        here = [(i, r) for i, r in found if r is not None]
         if not here:
             raise UsageError("no image of ProgramBench is prepared: `leadhand bench prepare programbench/ID`")
-        return tuple(here)
+        part = "" if len(here) == len(every) else f" ({len(here)} of {len(every)})"
+        return tuple(self._task(i, r, f"programbench{part}") for i, r in here)
 
     def task(self, name: str) -> Task:
         """One task. Raises `UsageError` where its image is not prepared."""
-        one = instance(name, self._tasks_dir)
-        reference = read_reference(one.image, one.id)
+        one = self.instance(name)
+        reference = read_reference(one.image)
         if reference is None:
             raise UsageError(f"{name} is not prepared: `leadhand bench prepare programbench/{name}`")
         return self._task(one, reference)
 
-    def _task(self, one: Instance, reference: Reference) -> Task:
+    def _task(self, one: Instance, reference: Reference, set_: str = "") -> Task:
         prompt = PROMPT.read_text(encoding="utf-8").strip()
         options = {
             "image_tag": IMAGE_TAG,
@@ -82,7 +110,11 @@ class ProgramBench:
             grader=grader,
             digest=digest(canonical(["programbench", prompt, LIMITS, image, reference.image_id])),
             grader_digest=digest(canonical(["programbench", VERSION, IMAGE_TAG, one.id, one.tests_digest])),
-            labels={"language": one.language, "difficulty": one.difficulty or "unlabelled"},
+            labels={
+                "language": one.language,
+                "difficulty": one.difficulty or UNLABELLED,
+                **({"set": set_} if set_ else {}),
+            },
             isolated=True,
             finish_check=build_command(grader),
         )
@@ -127,14 +159,10 @@ def grade_of(answer: Answer) -> Grade:
     return Grade(reward=answer.score, passed=answer.passed, total=answer.total, detail=kept)
 
 
-def _docker() -> str:
-    return os.environ.get("PROGRAMBENCH_DOCKER_EXECUTABLE") or "docker"
-
-
 def _labelling(folder: Path, label: str) -> str:
     """The docker command for the evaluator: the same, but its containers are known as ours, so that none is lost."""
     path = folder / "docker"
-    docker = shlex.quote(_docker())
+    docker = shlex.quote(docker_command())
     labelled = f'[ "$1" = run ] && {{ shift; set -- run --label {shlex.quote(label)} "$@"; }}'
     path.write_text(f'#!/bin/sh\n{labelled}\nexec {docker} "$@"\n', encoding="utf-8")
     path.chmod(0o700)
@@ -143,16 +171,23 @@ def _labelling(folder: Path, label: str) -> str:
 
 def _remove_labelled(label: str) -> None:
     """What an interrupted evaluator may have left: a container that started while it was told to end."""
-    listed = [_docker(), "ps", "-aq", "--filter", f"label={label}"]
+    listed = [docker_command(), "ps", "-aq", "--filter", f"label={label}"]
     found = subprocess.run(listed, capture_output=True, text=True, check=False).stdout.split()
     if found:
-        subprocess.run([_docker(), "rm", "-f", *found], capture_output=True, check=False)
+        subprocess.run([docker_command(), "rm", "-f", *found], capture_output=True, check=False)
+
+
+def _stage(job: Job, scratch: Path) -> Path:
+    """The job's file, with the submission under a name ending in .tar.gz: only by that the package knows what it is."""
+    named, file = scratch / "submission.tar.gz", scratch / "job.json"
+    named.symlink_to(Path(job.submission).absolute())
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(job, submission=str(named))))
+    return file
 
 
 async def run_job(job: Job, scratch: Path, timeout_s: float) -> Answer:
     """Run the evaluator as a process. Cancelled, it is given time to remove its containers."""
-    file = scratch / "job.json"
-    await anyio.to_thread.run_sync(file.write_bytes, msgspec.json.encode(job))
+    file = await anyio.to_thread.run_sync(_stage, job, scratch)
     command = [sys.executable, "-m", "leadhand.benchmarks.programbench.evaluate", str(file)]
     label = f"{LABEL}={scratch.parent.name}.grading-{secrets.token_hex(4)}"
     env = {**os.environ, "PROGRAMBENCH_DOCKER_EXECUTABLE": await anyio.to_thread.run_sync(_labelling, scratch, label)}

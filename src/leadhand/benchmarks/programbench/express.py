@@ -11,8 +11,10 @@ import json
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from leadhand.benchmarks.cases import Case, load_cases
+from leadhand.benchmarks.programbench.instances import IMAGE_TAG, instance
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Task
 
@@ -59,6 +61,27 @@ def identity(task: Task) -> str:
 def branch_of(area: str) -> str:
     """As ProgramBench names a branch: the beginning of the name's SHA-256."""
     return hashlib.sha256(area.encode()).hexdigest()[:12]
+
+
+class Expressed(NamedTuple):
+    """A task in ProgramBench's form. `image` must hold the reference as /workspace/executable."""
+
+    id: str
+    image: str
+    tests: int
+    branches: int
+
+
+def to_folder(task: Task, to: Path, *, most_branches: int = MOST_BRANCHES) -> Expressed:
+    """Write a task below `to`/tasks and `to`/blobs; other tasks there stay. Raises `UsageError`, as `express` does."""
+    if most_branches < 1:
+        raise UsageError("--branches must be at least 1")
+    try:
+        name = express(task, to / "tasks", to / "blobs", most_branches=most_branches)
+    except OSError as error:
+        raise UsageError(f"--to {to}: {error.strerror or error}") from None
+    made = instance(name, to / "tasks")
+    return Expressed(name, f"{made.image}:{IMAGE_TAG}", made.tests, len(made.branches))
 
 
 def express(task: Task, tasks: Path, blobs: Path, *, most_branches: int = MOST_BRANCHES) -> str:

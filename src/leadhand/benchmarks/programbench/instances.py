@@ -11,9 +11,12 @@ from leadhand.core.values import Value
 
 VERSION = "1.2.5"
 FIXTURE = "testorg__"
+UNLABELLED = "unlabelled"
+"""The difficulty of a task to which the package gives none. These are the hardest on average."""
+
 IMAGE_TAG = "task_cleanroom_v6"
 DECLARED = 200
-"""A run's mean is over all of them; one without a score is 0."""
+"""A run's mean is over all of them; one without a score is 0 (`leadhand study tables --missing-zero`)."""
 
 
 class Instance(Value, frozen=True, kw_only=True):
@@ -91,8 +94,3 @@ def _instance(raw: dict[str, Any], tasks_dir: Path | None) -> Instance:
         raw=raw,
         tasks_dir="" if tasks_dir is None else str(tasks_dir),
     )
-
-
-def mean_reward(rewards: dict[str, float], declared: int = DECLARED) -> float:
-    """The mean over a declared number of tasks: those without a reward are 0. As ProgramBench ranks."""
-    return sum(rewards.values()) / declared

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import shutil
 import subprocess
 import tarfile
@@ -36,7 +37,7 @@ def _folder(image: str) -> Path:
     return home.cache() / "programbench" / image.replace("/", "_")
 
 
-def read_reference(image: str, identity: str) -> Reference | None:
+def read_reference(image: str) -> Reference | None:
     """What was prepared; None where nothing was."""
     try:
         found = msgspec.json.decode((_folder(image) / "reference.json").read_bytes(), type=Reference)
@@ -77,9 +78,14 @@ def _keep(folder: Path, code: bytes, image_id: str) -> Reference:
     return made
 
 
+def docker_command() -> str:
+    """The command that the package calls `docker`."""
+    return os.environ.get("PROGRAMBENCH_DOCKER_EXECUTABLE") or "docker"
+
+
 def _docker(*words: str, check: bool = True, timeout: float = 300) -> subprocess.CompletedProcess[bytes]:
     try:
-        done = subprocess.run(["docker", *words], capture_output=True, timeout=timeout)
+        done = subprocess.run([docker_command(), *words], capture_output=True, timeout=timeout)
     except FileNotFoundError:
         raise UsageError("ProgramBench needs the docker command and an engine: install Docker") from None
     except subprocess.TimeoutExpired:
