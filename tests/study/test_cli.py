@@ -191,6 +191,10 @@ def test_the_board_says_why_nothing_moves() -> None:
     see(entry(AttemptFailed(attempt=1, fault="overload", error="come back later\x1b[2J", retry_in_s=5.0)))
     assert "1 attempts failed in the last minute, the last with overload: come back later" in line_of(made.picture())
     assert "\x1b" not in line_of(made.picture())
+    # What we cut ourselves (a peer that is stopped because another has finished) is no trouble.
+    see(entry(AttemptStarted(attempt=2, head="", model="m", prompt_bound=1, output_bound=1)))
+    see(entry(AttemptFailed(attempt=2, fault="cut", error="CancelledError")))
+    assert "1 attempts failed" in made.picture().trouble
     clock[0] += 61
     assert made.picture().trouble == ""
 

@@ -42,6 +42,19 @@ async def test_the_spend_stop_holds_across_two_nodes(
     assert unknown(paths) == 0
 
 
+def test_without_an_address_it_is_a_cluster_of_its_own(
+    make_study: Make, provider: Provider, paths: StudyPaths, nodes: TwoNodes
+) -> None:
+    """Even where another one runs on this machine: that one is not joined, and goes on."""
+    file = make_study(provider.url, tasks=1, guidance='["P"]')
+    before = len(nodes.ray.nodes())
+    command = [sys.executable, str(HERE / "study_cli.py"), "study", "run", str(file), "--concurrency", "2"]
+    done = subprocess.run([*command, "--folder", str(paths.folder), "--engine", "ray"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert_whole(paths)
+    assert len(nodes.ray.nodes()) == before
+
+
 async def test_one_cool_down_holds_on_all_nodes(nodes: TwoNodes) -> None:
     """What one node was told, another waits for: both ask the same home."""
     from leadhand.study.home import Home

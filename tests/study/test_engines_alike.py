@@ -25,7 +25,7 @@ from study_files import HERE, STRATEGIES, Make, Provider
 
 from leadhand.study.layout import StudyPaths, attempt_of, read_record
 
-TASKS, REPEATS = map(int, os.environ.get("LEADHAND_GRID", "4x1").split("x"))
+TASKS, REPEATS = map(int, os.environ.get("LEADHAND_GRID", "4x2").split("x"))
 RUNS = 4 * TASKS * REPEATS
 PROGRAM = [sys.executable, "-W", "error", str(HERE / "study_cli.py"), "study"]
 

@@ -181,14 +181,15 @@ def line(name: str, usd: float, reward: float | None) -> Line:
 
 def test_dominated_designs_cost_more_and_are_expected_to_earn_no_more() -> None:
     lines = (line("solo", 9.0, 0.1), line("a", 1.0, 0.5), line("b", 2.0, 0.5), line("c", 3.0, 0.7), line("d", 4.0, 0.6))
+    lines += (line("f", 2.5, 0.5),)
     unknown = (line("e", 9.0, None),)
     f = Forecast(
         lines=(*lines, *unknown), usd=None, hours=None, usd_priced=None, hours_priced=None, worst_usd=None, unknown=()
     )
-    controls = {**dict.fromkeys("abcde", "solo"), "solo": ""}
+    controls = {**dict.fromkeys("abcdef", "solo"), "solo": ""}
     found = dominated(f, controls)
-    assert found == {"b": "a", "d": "c"}  # never the control, never what no reward is known of
-    assert saved(f, found) == (6.0, pytest.approx(6 / 28))
+    assert found == {"b": "a", "f": "a", "d": "c"}  # never the control, never what no reward is known of
+    assert saved(f, found) == (8.5, pytest.approx(8.5 / 30.5))
 
 
 STUDY = (

@@ -64,7 +64,7 @@ class _Live:
 
     def see(self, entry: Entry) -> None:
         """Of a resumed run only the new part is seen: an attempt of an earlier session may end in it."""
-        if isinstance(entry.event, AttemptFailed):
+        if isinstance(entry.event, AttemptFailed) and entry.event.fault != "cut":  # we cut it: a peer that was stopped
             self.complain(f"{entry.event.fault}: {entry.event.error}")
         match entry.event:
             case AttemptStarted():

@@ -19,7 +19,8 @@ def smaller(tasks: int, repeats: int) -> list[tuple[int, int]]:
 
 
 def dominated(f: Forecast, controls: Mapping[str, str]) -> dict[str, str]:
-    """Designs that cost more than another and are not expected to earn more, each with the best of those.
+    """Designs that cost more than another and are not expected to earn more, each with the best of those, which itself
+    is not one of them.
 
     Solo designs stay: the others are measured against them. Designs of which no reward is known are left alone.
     """
@@ -28,7 +29,7 @@ def dominated(f: Forecast, controls: Mapping[str, str]) -> dict[str, str]:
     for name, line in known.items():
         better = [other for other in known.values() if _beats(other, line)]
         if controls.get(name) and better:
-            found[name] = max(better, key=_earns).design
+            found[name] = max(better, key=_pays).design
     return found
 
 
@@ -44,6 +45,11 @@ def _beats(a: Line, b: Line) -> bool:
     assert a.usd is not None
     assert b.usd is not None
     return a.usd.expected < b.usd.expected and _earns(a) >= _earns(b)
+
+
+def _pays(line: Line) -> tuple[float, float]:
+    """Reward first, then fewer dollars."""
+    return _earns(line), -(line.usd.expected if line.usd is not None else math.inf)
 
 
 def _earns(line: Line) -> float:

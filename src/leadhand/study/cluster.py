@@ -203,7 +203,9 @@ def open_cluster(keys: Mapping[str, str], slots: int, *, address: str = "", cpus
     options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     own = not address
     if own:
-        options |= {"num_cpus": slots * cpus, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        # Without "local" Ray would join whatever cluster runs on this machine.
+        options |= {"address": "local", "num_cpus": slots * cpus}
+        options |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     else:
         options["address"] = address
     try:

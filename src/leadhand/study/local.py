@@ -37,8 +37,7 @@ class LocalEngine:
             return lost(await anyio.to_thread.run_sync(read_outcome, paths))
         execution = Execution(paths, self._keys, observers=(job.watch,), limiter=self._limiter, ports=self._ports)
         entries = await execution.finish()
-        lock = execution.run.lock
-        return outcome_of(entries, lock.prices, lock.task.grader_digest)
+        return outcome_of(entries, execution.run.lock)
 
     async def aclose(self) -> None:
         pass

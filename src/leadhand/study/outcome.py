@@ -7,19 +7,21 @@ from typing import Literal
 
 import msgspec
 
+from leadhand.benchmarks.integrity import findings, is_invalid
 from leadhand.core.events import AgentEnded, Entry, Graded, GradingFailed, RunEnd, RunEnded, SessionStarted
 from leadhand.core.journal import read_journal
 from leadhand.core.ledger import Ledger
 from leadhand.core.values import Price, Value
 from leadhand.runs.paths import RunPaths
-from leadhand.runs.spec import read_run_file
+from leadhand.runs.spec import Lock, read_run_file
 
 
 class Outcome(Value, frozen=True, kw_only=True):
     """One run folder. `status` is "unfinished" until its journal says how it ended.
 
     Dollars: what the provider billed lies between `settled_usd` and `settled_usd + unknown_usd`; `seconds` is the
-    team's time, over all sessions.
+    team's time, over all sessions. `broke_rules`: something was done that the task's rules forbid; the run is done with,
+    and counts nowhere.
     """
 
     status: RunEnd | Literal["unfinished"] = "unfinished"
@@ -32,6 +34,7 @@ class Outcome(Value, frozen=True, kw_only=True):
     degraded: bool = False
     resumed: bool = False
     text: str = ""
+    broke_rules: bool = False
 
     @property
     def usd(self) -> float:
@@ -40,7 +43,7 @@ class Outcome(Value, frozen=True, kw_only=True):
 
     @property
     def valid(self) -> bool:
-        return self.status not in ("unfinished", "cancelled", "infrastructure")
+        return self.status not in ("unfinished", "cancelled", "infrastructure") and not self.broke_rules
 
 
 class OutcomeFold:
@@ -93,18 +96,20 @@ class OutcomeFold:
         )
 
 
-def outcome_of(entries: Iterable[Entry], prices: Mapping[str, Price], grader: str = "") -> Outcome:
-    fold = OutcomeFold(prices, grader)
+def outcome_of(entries: Iterable[Entry], lock: Lock) -> Outcome:
+    """What a journal came to, at the run's own pinned prices and by its own task's grader and rules."""
+    entries = list(entries)
+    fold = OutcomeFold(lock.prices, lock.task.grader_digest)
     for entry in entries:
         fold.apply(entry)
-    return fold.outcome()
+    return msgspec.structs.replace(fold.outcome(), broke_rules=is_invalid(findings(entries, lock.task)))
 
 
 def read_outcome(paths: RunPaths) -> Outcome:
-    """The outcome of a run folder, at its own pinned prices. Raises `JournalError`."""
+    """The outcome of a run folder. Raises `JournalError`."""
     lock = read_run_file(paths.run_json).lock
     entries = read_journal(paths.journal) if paths.journal.exists() else []
-    return outcome_of(entries, lock.prices, lock.task.grader_digest)
+    return outcome_of(entries, lock)
 
 
 def lost(outcome: Outcome) -> Outcome:

@@ -38,6 +38,7 @@ class Row(Value, frozen=True, kw_only=True):
     planned: int
     counted: int
     degraded: int
+    broke_rules: int
     reward: float | None
     half: float | None
     cost: float | None
@@ -46,7 +47,7 @@ class Row(Value, frozen=True, kw_only=True):
 
 
 def rows(record: StudyRecord, outcomes: Mapping[str, Outcome], *, with_degraded: bool = False) -> list[Row]:
-    """Degraded runs and runs without a reward are left out of the means, and counted."""
+    """Degraded runs, runs that broke a rule and runs without a reward are left out of the means, and counted."""
     rewards = {name: by_task(record.runs, outcomes, name, with_degraded) for name in record.study.designs}
     return [_row(name, record, outcomes, rewards, with_degraded) for name in record.study.designs]
 
@@ -88,6 +89,7 @@ def _row(
         planned=len(own),
         counted=len(counted),
         degraded=sum(o.degraded and o.valid for o in there),
+        broke_rules=sum(o.broke_rules for o in there),
         reward=mean_and_sd(values)[0] if values else None,
         half=half_width(values) if len(values) > 1 else None,
         cost=mean_and_sd([o.settled_usd for o in counted])[0] if counted else None,
