@@ -1,4 +1,4 @@
-"""The smaller pure parts: what commands write, search, similarity, the final diff, studies, the linker."""
+"""The smaller pure parts: search, similarity, the final diff, studies, the linker."""
 
 from __future__ import annotations
 
@@ -22,37 +22,6 @@ from leadhand.viewer.reports import jaccard, similarity, words
 from leadhand.viewer.result import Result, _compared, integrity, result
 from leadhand.viewer.search import MOST, search
 from leadhand.viewer.study import study_of
-from leadhand.viewer.writes import written
-
-
-@pytest.mark.parametrize(
-    ("command", "files"),
-    [
-        ("ls -la > /dev/null 2>&1", ()),
-        ("echo x > a.txt", ("a.txt",)),
-        ("echo x >> /workspace/src/b.py", ("src/b.py",)),
-        ("cat > 'odd name.txt' <<'EOF'\nif a > b: print(1 > 2)\nEOF\necho y >| c", ("odd name.txt", "c")),
-        ("cat <<A > one <<B > two\nx > three\nA\ny > four\nB\n", ("one", "two")),
-        ("grep x f | tee -a log.txt; cp a b && mv b sub/d", ("log.txt", "b", "sub/d")),
-        ("sed -i 's/a/b/' src/x.py", ("src/x.py",)),
-        ("awk '$1 -> 2' f; test 1 -gt 0 && a <(b) 2>err.log", ("2", "err.log")[1:]),
-        ("make && ./run --to=x", ()),
-        ("grep 'a > b' f; awk \"$1 > 2\" g; echo \\> h; echo 'x > y' > \"real one\"", ("real one",)),
-        ("echo hi > /tmp/scrap; echo hi > $HOME/x", ()),
-    ],
-)
-def test_files_that_a_command_writes(command: str, files: tuple[str, ...]) -> None:
-    assert set(written(command)) == set(files)
-
-
-def test_a_command_of_a_megabyte_is_looked_at_quickly() -> None:
-    for command in (
-        "cat > a <<'E'\n" + "x > y\n" * 200_000,
-        "> " * 300_000,
-        "sed -i " + "a " * 300_000,
-        "<<A\n" * 100_000,
-    ):
-        assert len(written(command)) <= 200
 
 
 def test_search_finds_what_was_said_and_not_how_it_is_stored(team: Path) -> None:

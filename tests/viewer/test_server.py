@@ -46,7 +46,7 @@ def test_everything_is_behind_the_secret_path_and_guarded(team: Path, view: View
     for base, path, wanted in [
         (address, "", 200),
         (address, "app.css", 200),
-        (address, "js/main.js", 200),
+        (address, "app.js", 200),
         (address, "api/home", 200),
         (address, "js/../../app.py", 404),
         (address, "js/%2e%2e/%2e%2e/app.py", 404),

@@ -37,7 +37,7 @@ SCRIPTS: dict[str, Script] = {
     "lead": [
         do(bash("ls"), call("delegate_agent", assignment="count the words")),
         do(call("delegate_agent", assignment=" ")),
-        do(bash("echo x > a.txt"), call("wait", mode="all")),
+        do(bash("echo x > a.py"), call("wait", mode="all")),
         do(call("delegate_agent", assignment="once more", worker="w1")),
         do(call("wait", mode="all")),
         finish("done"),
@@ -93,7 +93,7 @@ async def test_what_passes_between_agents_and_what_stands_out(tmp_path: Path) ->
         ("report", "d2"),
     ]
     assert [(what, level) for _, level, what, _ in c.marks] == [("rejected call", "warning")]
-    assert c.paths == ["a.txt"]
+    assert c.paths == ["a.py"]
     assert KINDS[c.kind[c.writes[0][0]]] == "command"
     assert [a["name"] for a in c.agents] == ["lead", "w1"]
 
@@ -184,7 +184,9 @@ def test_a_growing_journal_is_read_by_whole_lines(team: Path, tmp_path: Path) ->
             file.write(data[at : at + step])
         at += step
         index.refresh()
-        assert len(index) == data[:at].count(b"\n")
+        index.look(0.0)
+        assert len(index) == data[:at].count(b"\n") >= index.looked
+    index.look()
     assert index.delta(NONE)["columns"] == open_run(team).delta(NONE)["columns"]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -22,6 +23,7 @@ from leadhand.viewer import live
 from leadhand.viewer.columns import read_cursor
 from leadhand.viewer.folder import Folder
 from leadhand.viewer.index import RunIndex
+from leadhand.viewer.linker import link
 from leadhand.viewer.parts import part
 from leadhand.viewer.search import search
 
@@ -110,7 +112,7 @@ def app(folder: Folder, token: str) -> Starlette:
         Route(f"{base}/search", find),
         Route(f"{base}/event/{{seq:int}}", event),
         Route(f"{base}/part/{{name}}", parts),
-        Route("/{path:path}", _static),
+        Route("/{path:path}", _static(folder.name if folder.single else "")),
     ]
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False)
     return Starlette(routes=[Mount(f"/{token}", routes=routes)], middleware=[Middleware(Guarded), hosts])
@@ -138,22 +140,28 @@ def _problem(error: Exception) -> Response:
     return Response(_encode({"problem": text}), 404, media_type="application/json")
 
 
-async def _static(request: Request) -> Response:
-    """A file of the package. Names are looked up, never joined to a path that a request chose freely."""
-    name = request.path_params["path"] or "index.html"
-    found = served().get(name)
-    if found is None:
-        return Response("not found", 404, media_type="text/plain")
-    return Response(found, media_type=TYPES[name[name.rindex(".") :]])
+def _static(alone: str) -> Callable[[Request], Awaitable[Response]]:
+    """Files of the package. Names are looked up, never joined to a path that a request chose freely.
+
+    `alone`: the one run that is looked at, if it is only one; the page then need not ask.
+    """
+    meta = f'<meta name="leadhand-run" content="{escape(alone)}">'.encode() if alone else b""
+    files = {**served(), "index.html": served()["index.html"].replace(b"<!--policy-->", meta)}
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["path"] or "index.html"
+        found = files.get(name)
+        if found is None:
+            return Response("not found", 404, media_type="text/plain")
+        return Response(found, media_type=TYPES[name[name.rindex(".") :]])
+
+    return static
 
 
 @cache
 def served() -> dict[str, bytes]:
-    """Every file that the server gives out. The page names its modules beforehand, so that they come all at once."""
-    preload = "\n".join(f'<link rel="modulepreload" href="js/{name}">' for name in sorted(modules()))
-    found = {**assets(), **{f"js/{name}": data for name, data in modules().items()}}
-    found["index.html"] = found["index.html"].replace(b"<!--policy-->", preload.encode())
-    return found
+    """Every file that the server gives out. The modules are one script, as in an export: it comes at once."""
+    return {**assets(), "app.js": link(modules(), "main.js").encode()}
 
 
 def assets() -> dict[str, bytes]:

@@ -37,7 +37,7 @@ class Columns:
     Spans: `start` and `end` are events: an attempt or a tool call, and its outcome.
     Waits: an agent held back by limits or retries, from `t0` to `t1`. Spends: dollars (millionths) and tokens of an
     attempt's outcome. Arrows: what passed between agents. Marks: what a reader should not miss. Writes: a command
-    (its start) that wrote a file.
+    (its start) that wrote a file. References: a command (its start) that ran the task's reference.
     """
 
     agents: list[dict[str, str]] = field(default_factory=list)
@@ -54,6 +54,7 @@ class Columns:
     marks: list[tuple[int, str, str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     writes: list[tuple[int, int, int]] = field(default_factory=list)
+    references: list[tuple[int, int]] = field(default_factory=list)
 
     def cursor(self) -> tuple[int, ...]:
         return tuple(len(getattr(self, name)) for name in CURSOR)
@@ -64,7 +65,7 @@ class Columns:
         return {name: getattr(self, name)[at[lead] :] for name, lead in LED_BY.items()}
 
 
-CURSOR = ("agents", "t", "start", "waits", "spends", "arrows", "marks", "paths", "writes")
+CURSOR = ("agents", "t", "start", "waits", "spends", "arrows", "marks", "paths", "writes", "references")
 LED_BY = {name: name for name in CURSOR} | {"agent": "t", "kind": "t", "bad": "t", "of": "t", "end": "start"}
 
 

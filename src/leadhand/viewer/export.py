@@ -48,6 +48,7 @@ def export(source: Path, target: Path) -> int:
     for i, paths in enumerate(runs):
         index = RunIndex(paths)
         index.refresh()
+        index.look()
         _run(target / "data" / f"r{i}", f"r{i}", index, alone=folder.single)
     return len(runs)
 
@@ -64,10 +65,10 @@ def _assets(target: Path) -> None:
     found = assets()
     page = found.pop("index.html").decode()
     policy = f'<meta http-equiv="Content-Security-Policy" content="{CSP}">'
-    module = '<script type="module" src="js/main.js"></script>'
-    if module not in page or "<!--policy-->" not in page:
+    script = '<script src="app.js" defer></script>'
+    if script not in page or "<!--policy-->" not in page:
         raise ValueError("index.html has changed: the export does not know it any more")
-    page = page.replace("<!--policy-->", policy).replace(module, '<script src="app.js" defer data-export></script>')
+    page = page.replace("<!--policy-->", policy).replace(script, '<script src="app.js" defer data-export></script>')
     (target / "index.html").write_text(page, encoding="utf-8")
     (target / "app.js").write_text(linker.link(modules(), "main.js"), encoding="utf-8")
     for name, data in found.items():

@@ -36,18 +36,17 @@ from leadhand.core.events import (
     ToolStarted,
     Warned,
 )
-from leadhand.core.values import Assistant, Price, ToolCall, ToolResults
+from leadhand.core.values import Price, ToolResults, Usage
 from leadhand.viewer.columns import CODE, Columns
-from leadhand.viewer.labels import arguments, label, line
-from leadhand.viewer.money import Split, split
-from leadhand.viewer.plain import full
-from leadhand.viewer.writes import written
+from leadhand.viewer.labels import label, line
+from leadhand.viewer.money import Split
 
 _CODES = {
     kind: CODE[str(kind.__struct_config__.tag)]
     for kind in get_args(AnyEvent)
     if kind not in (ToolStarted, MessageAdded)
 }
+_TOOLS = {"bash": CODE["command"], "finish": CODE["finish"]}
 
 
 @dataclass(slots=True)
@@ -55,7 +54,6 @@ class _Agent:
     index: int
     model: str
     reply: int = -1
-    calls: tuple[ToolCall, ...] = ()
     open_attempt: int = -1
     open_tools: dict[str, int] = field(default_factory=dict)
     split: Split = field(default_factory=Split)
@@ -88,9 +86,6 @@ class ViewFold:
         self._attempts: dict[int, tuple[int, str]] = {}
         self._delegations: dict[str, _Delegation] = {}
         self._mail: dict[str, tuple[int, int]] = {}
-        self._paths: dict[str, int] = {}
-        self._commands: dict[int, ToolCall | None] = {}
-        self._workspace = "/workspace"
         self._folds: dict[type, Callable[[int, int, _Agent, Any], None]] = {
             AgentStarted: self._agent_started,
             AgentEnded: self._agent_ended,
@@ -110,38 +105,34 @@ class ViewFold:
             MailSent: self._mail_sent,
         }
         self.session = -1
-        self.first_write = -1
-        self.last_write = -1
         self.ended = -1
 
     def apply(self, entry: Entry) -> None:
         self.run.apply(entry)
         if entry.session != self.session:
             self._new_session(entry.session)
-        seq, now = entry.seq, round(self.run.now * 1000)
-        event = entry.event
-        agent = self._agents.get(entry.agent)
-        if isinstance(event, AgentStarted):
-            agent = self._joined(entry.agent, event)
-        c = self.columns
+        event: Any = entry.event
         kind = type(event)
+        agent = self._agents.get(entry.agent)
+        if kind is AgentStarted:
+            agent = self._joined(entry.agent, event)
+        now = round(self.run.now * 1000)
         code = _CODES.get(kind)
+        c = self.columns
         c.t.append(now)
         c.agent.append(agent.index if agent else -1)
         c.kind.append(self._code(event) if code is None else code)
         c.bad.append(0)
         c.of.append(-1)
         if agent is None:
-            self._of_run(seq, entry)
+            self._of_run(entry.seq, entry)
         elif (fold := self._folds.get(kind)) is not None:
-            fold(seq, now, agent, event)
+            fold(entry.seq, now, agent, event)
 
-    def _code(self, e: AnyEvent) -> int:
+    def _code(self, e: ToolStarted | MessageAdded) -> int:
         """The kind of a row whose event alone does not say it."""
         if isinstance(e, ToolStarted):
-            own = {"bash": "command", "finish": "finish"}.get(e.tool)
-            return CODE[own or ("wait" if e.tool in self._waiting else "tool")]
-        assert isinstance(e, MessageAdded)
+            return _TOOLS.get(e.tool) or CODE["wait" if e.tool in self._waiting else "tool"]
         if e.assigns:
             return CODE["assignment"]
         if e.delivers or e.announces or e.mail or e.notes:
@@ -178,7 +169,6 @@ class ViewFold:
             case Recovered() as e:
                 self._mark(seq, "warning", "torn journal", f"a torn last line of {e.bytes_cut} bytes was cut off")
             case SandboxStarted() as e:
-                self._workspace = e.info.workspace
                 if e.info.not_enforced:
                     self._mark(seq, "note", "not enforced", f"{e.info.kind}: {', '.join(e.info.not_enforced)}")
                 for text in e.info.warnings:
@@ -240,7 +230,8 @@ class ViewFold:
 
     def _linked(self, seq: int, agent: _Agent, message: str, parent: str) -> None:
         """A message joins the agent's conversation; one that does not follow its head is a damaged journal."""
-        self.columns.of[seq] = self._place(agent, parent)
+        # `_place`, without a call: this is done for every second event of a long journal.
+        self.columns.of[seq] = agent.joined if parent == agent.root else self._messages.get(parent, -1)
         if parent != agent.head:
             self._mark(seq, "error", "broken chain", "this message does not follow the one before it")
         self._messages[message] = seq
@@ -256,18 +247,20 @@ class ViewFold:
             self.columns.end.append(end)
 
     def _replied(self, seq: int, now: int, agent: _Agent, e: AttemptReplied) -> None:
-        body = e.message.body
-        assert isinstance(body, Assistant)
         self._linked(seq, agent, e.message.id, e.message.parent)
         start, model = self._attempts.pop(e.attempt, (-1, agent.model))
         self._closed(start, seq)
-        agent.open_attempt, agent.reply, agent.calls = -1, seq, body.calls
-        parts = split(self._prices[model], e.usage)
-        agent.split.add(parts)
-        self.columns.spends.append((seq, round(parts.usd * 1e6), e.usage.total))
-        agent.dearest.append((parts.usd, e.usage.total, seq))
+        agent.open_attempt, agent.reply = -1, seq
+        usd, tokens = self._spent(seq, agent, model, e.usage)
+        agent.dearest.append((usd, tokens, seq))
         if len(agent.dearest) > 64:
             agent.dearest = sorted(agent.dearest, reverse=True)[:10]
+
+    def _spent(self, seq: int, agent: _Agent, model: str, usage: Usage) -> tuple[float, int]:
+        """Dollars and tokens of an attempt, booked."""
+        usd, tokens = agent.split.spend(self._prices[model], usage), usage.total
+        self.columns.spends.append((seq, round(usd * 1e6), tokens))
+        return usd, tokens
 
     def _failed(self, seq: int, now: int, agent: _Agent, e: AttemptFailed) -> None:
         c = self.columns
@@ -276,9 +269,7 @@ class ViewFold:
         self._closed(start, seq)
         agent.open_attempt = -1
         if e.usage is not None:
-            parts = split(self._prices[model], e.usage)
-            agent.split.add(parts)
-            c.spends.append((seq, round(parts.usd * 1e6), e.usage.total))
+            self._spent(seq, agent, model, e.usage)
         if e.retry_in_s:
             c.waits.append((agent.index, now, now + round(e.retry_in_s * 1000), seq))
         unknown = "; it may have been billed" if e.maybe_billed else ""
@@ -287,10 +278,7 @@ class ViewFold:
     def _tool_started(self, seq: int, now: int, agent: _Agent, e: ToolStarted) -> None:
         self.columns.of[seq] = agent.reply
         agent.open_tools[e.call] = seq
-        if e.tool == "bash":
-            agent.commands += 1
-            index = int(e.call.rpartition(".")[2])
-            self._commands[seq] = agent.calls[index] if index < len(agent.calls) else None
+        agent.commands += e.tool == "bash"
 
     def _rejected(self, seq: int, now: int, agent: _Agent, e: CallRejected) -> None:
         start = agent.open_tools.pop(e.call, -1)
@@ -311,28 +299,18 @@ class ViewFold:
         if e.outcome in ("failed", "not_tried"):
             self._mark(seq, "warning", "check failed" if e.outcome == "failed" else "not tried", label(e))
 
-    def _outcome(self, seq: int, agent: _Agent, call: str) -> int:
+    def _outcome(self, seq: int, agent: _Agent, call: str) -> None:
         start = agent.open_tools.pop(call, -1)
         self.columns.of[seq] = start
         self._closed(start, seq)
-        return start
 
     def _command_ended(self, seq: int, now: int, agent: _Agent, e: CommandEnded) -> None:
-        c = self.columns
-        start = self._outcome(seq, agent, e.call)
-        made = self._commands.pop(start, None)
+        self._outcome(seq, agent, e.call)
         if e.ended != "exited":
-            self._mark(seq, "warning", f"command {e.ended.replace('_', ' ')}", _command(made))
+            self._mark(seq, "warning", f"command {e.ended.replace('_', ' ')}", f"after {e.seconds:.1f} s")
         if e.exit_code:
             agent.failed_commands += 1
-            c.bad[seq] = 1
-        for path in e.changed or (written(_command(made), self._workspace) if made and _may_write(made) else ()):
-            if path not in self._paths:
-                self._paths[path] = len(c.paths)
-                c.paths.append(path)
-            c.writes.append((start, agent.index, self._paths[path]))
-            self.first_write = start if self.first_write < 0 else self.first_write
-            self.last_write = start
+            self.columns.bad[seq] = 1
 
     # --- what passes between agents ----------------------------------------------------------------------------
 
@@ -367,29 +345,18 @@ class ViewFold:
     # --- the small rest ----------------------------------------------------------------------------------------
 
     def now(self) -> dict[str, Any]:
-        """What is not append-only, as plain data: summary, open spans, delegations, where the money went."""
+        """What is not append-only, as plain data: open spans, delegations, where the money went."""
         return {
             "now": round(self.run.now * 1000),
             "session": self.session,
-            "summary": full(self.run.summary()),
             "open": [s for a in self._agents.values() for s in (a.open_attempt, *a.open_tools.values()) if s >= 0],
             "delegations": {n: [d.started, d.ended, d.delivered] for n, d in self._delegations.items()},
             "money": {name: a.split.as_dict() for name, a in self._agents.items()},
             "dearest": self._dearest(),
             "commands": {name: [a.commands, a.failed_commands] for name, a in self._agents.items()},
-            "phases": [self.first_write, self.last_write, self.ended],
+            "ended": self.ended,
         }
 
     def _dearest(self) -> list[tuple[float, int, int]]:
         """The ten dearest model calls: dollars, tokens, event."""
         return sorted((d for a in self._agents.values() for d in a.dearest), reverse=True)[:10]
-
-
-def _command(made: ToolCall | None) -> str:
-    return str(arguments(made).get("command", "")) if made else ""
-
-
-def _may_write(made: ToolCall) -> bool:
-    """A quick look at the raw arguments: JSON of some providers escapes the sign of a redirection."""
-    raw = made.arguments
-    return any(sign in raw for sign in (">", "\\u003", "tee", "sed", "perl", "cp ", "mv ", "install"))

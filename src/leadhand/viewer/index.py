@@ -1,7 +1,10 @@
-"""A journal opened for looking: folded once, tailed by offset, bodies read from the file when somebody opens them."""
+"""A journal opened for looking: read twice (what is drawn first, then what commands did), tailed by offset; bodies are
+read from the file when somebody opens them.
+"""
 
 from __future__ import annotations
 
+import bisect
 import math
 import threading
 import time
@@ -13,33 +16,58 @@ from typing import Any
 import msgspec
 
 from leadhand.analysis.summary import Summary
+from leadhand.benchmarks.integrity import is_invalid
 from leadhand.core.errors import JournalError
 from leadhand.core.events import FORMAT, AttemptReplied, Entry, ToolStarted
 from leadhand.core.values import Assistant
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import RunFile, read_run_file
 from leadhand.viewer.columns import KINDS, ROWS_PER_PART
+from leadhand.viewer.deeds import Deeds
 from leadhand.viewer.fold import ViewFold
-from leadhand.viewer.labels import arguments, call_label, label
+from leadhand.viewer.labels import arguments, call_label, label, line
 from leadhand.viewer.plain import full
 
-PIECE = 4 << 20
+PIECE = 1 << 18
 _decode = msgspec.json.Decoder(Entry).decode
 
 
+class _Fair:
+    """A lock whose holder cannot take it again before one who waits: a thread that lets go of a plain lock and takes it
+    at once keeps all others out.
+    """
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._turn:
+            self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 class RunIndex:
-    """One run. `refresh()` reads what was appended since the last time; everything else answers from memory or by one
-    read at a known offset. Safe to use from several threads.
+    """One run. `refresh()` reads what was appended since the last time, `look()` looks at its commands; everything
+    else answers from memory or by one read at a known offset. Safe to use from several threads.
     """
 
     def __init__(self, paths: RunPaths) -> None:
         self.paths = paths
         self.file: RunFile = read_run_file(paths.run_json)
         self.error = ""
+        self.unlooked = ""
         self._fold = ViewFold(self.file.lock.prices, blocking=self.file.lock.design.schedule == "blocking")
+        self._deeds = Deeds(self.file)
+        self._did = self._deeds.state()
+        self._paths: dict[str, int] = {}
         self._offsets = array("Q", [0])
-        self._lock = threading.RLock()
+        self._looked = 0
+        self._lock = _Fair()
         self._reading = threading.Lock()
+        self._looking = threading.Lock()
 
     @property
     def size(self) -> int:
@@ -68,7 +96,7 @@ class RunIndex:
             return
         try:
             for data in self._pieces():
-                with self._lock:  # let go between pieces: a page may draw what is there
+                with self._lock:  # let go between pieces: who wants to draw what is there comes first
                     self._take(data)
                 if time.monotonic() > until:
                     return
@@ -114,6 +142,66 @@ class RunIndex:
             start = end
             offsets.append(at + end)
 
+    # --- a second reading ----------------------------------------------------------------------------------------
+
+    @property
+    def looked(self) -> int:
+        """How many events were looked at again, for what their commands did."""
+        return self._looked
+
+    @property
+    def behind(self) -> int:
+        """How many events still have to be looked at."""
+        return 0 if self.unlooked else len(self) - self._looked
+
+    def look(self, seconds: float = math.inf) -> None:
+        """Look at the commands in what is read, for about so long. What it finds joins the columns and `delta`."""
+        until = time.monotonic() + seconds
+        if not self._looking.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
+            return
+        try:
+            while self.behind:
+                self._look(self._next())
+                if time.monotonic() > until:
+                    return
+        finally:
+            state = self._deeds.state()
+            with self._lock:
+                self._did = state
+            self._looking.release()
+
+    def _next(self) -> list[Entry]:
+        """Some entries after those that were looked at."""
+        with self._lock:
+            first, start = self._looked, self._offsets[self._looked]
+            last = max(first + 1, bisect.bisect_right(self._offsets, start + PIECE) - 1)
+            end = self._offsets[last]
+        with self.paths.journal.open("rb") as file:
+            file.seek(start)
+            return [_decode(line) for line in file.read(end - start).split(b"\n")[:-1]]
+
+    def _look(self, entries: list[Entry]) -> None:
+        try:
+            news = self._deeds.apply(entries)
+        except (KeyError, IndexError, ValueError, AssertionError) as error:
+            self.unlooked = f"commands after event {entries[0].seq} could not be looked at: {error!r}"
+            return
+        with self._lock:
+            c = self._fold.columns
+            numbers = {agent["name"]: i for i, agent in enumerate(c.agents)}
+            for seq, agent, path in news.writes:
+                if path not in self._paths:
+                    self._paths[path] = len(c.paths)
+                    c.paths.append(path)
+                c.writes.append((seq, numbers[agent], self._paths[path]))
+            c.references += [(seq, numbers[agent]) for seq, agent in news.references]
+            for f in news.found:
+                level = "error" if f.severity == "invalid" else "warning"
+                c.marks.append(
+                    (f.seq, level, f"integrity: {f.kind}", line(f"{f.why}: {f.text}" if f.text else f.why, 240))
+                )
+            self._looked = entries[-1].seq + 1
+
     # --- answers -----------------------------------------------------------------------------------------------
 
     def delta(self, cursor: tuple[int, ...]) -> dict[str, Any]:
@@ -125,8 +213,12 @@ class RunIndex:
                 "count": len(self),
                 "error": self.error,
                 "reading": self.reading,
+                "looked": self._looked / max(1, len(self)) if not self.unlooked else 1.0,
+                "unlooked": self.unlooked,
                 "columns": c.since(cursor),
                 **self._fold.now(),
+                "summary": full(self._summary()),
+                **self._did,
             }
 
     def head(self) -> dict[str, Any]:
@@ -139,6 +231,7 @@ class RunIndex:
             "task": lock.task.id,
             "benchmark": lock.task.benchmark,
             "prompt": lock.task.prompt,
+            "reference": lock.task.reference,
             "design": full(lock.design),
             "digest": lock.digest,
             "version": lock.version,
@@ -194,8 +287,14 @@ class RunIndex:
                 yield seq, file.read(offsets[seq + 1] - offsets[seq])[:-1]
 
     def summary(self) -> Summary:
+        """As far as it is read; findings and what they mean for its validity as far as it was looked at."""
         with self._lock:
-            return self._fold.run.summary()
+            return self._summary()
+
+    def _summary(self) -> Summary:
+        summary, found = self._fold.run.summary(), self._deeds.found
+        valid = summary.valid and not is_invalid(found)
+        return msgspec.structs.replace(summary, findings=found, valid=valid)
 
     def reports(self) -> list[tuple[str, str, int, str]]:
         """Ended delegations: id, worker, event, report."""
@@ -206,7 +305,8 @@ class RunIndex:
 
 
 def open_run(folder: Path) -> RunIndex:
-    """A run folder, folded. Raises `JournalError` where its `run.json` cannot be read."""
+    """A run folder, read and looked at. Raises `JournalError` where its `run.json` cannot be read."""
     index = RunIndex(RunPaths(folder))
     index.refresh()
+    index.look()
     return index

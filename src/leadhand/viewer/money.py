@@ -1,4 +1,4 @@
-"""Where an attempt's dollars went: fresh input, cache reads, cache writes, output."""
+"""Where an agent's dollars went: fresh input, cache reads, cache writes, output."""
 
 from __future__ import annotations
 
@@ -17,25 +17,19 @@ class Split:
     output: float = 0.0
     calls: int = 0
 
-    @property
-    def usd(self) -> float:
-        return self.fresh + self.read + self.written + self.output
-
-    def add(self, other: Split) -> None:
-        self.fresh += other.fresh
-        self.read += other.read
-        self.written += other.written
-        self.output += other.output
-        self.calls += other.calls
+    def spend(self, price: Price, usage: Usage) -> float:
+        """Book one attempt at the price (and tier) that its prompt falls under; its dollars."""
+        at = price.at(usage.prompt)
+        total = price.cost(usage)
+        output = usage.output * at.output / 1e6
+        fresh = usage.input * at.input / 1e6
+        read = usage.cache_read * (at.input if at.cache_read is None else at.cache_read) / 1e6
+        self.fresh += fresh
+        self.read += read
+        self.written += max(0.0, total - output - fresh - read)
+        self.output += output
+        self.calls += 1
+        return total
 
     def as_dict(self) -> dict[str, float]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
-
-
-def split(price: Price, usage: Usage) -> Split:
-    """One attempt's dollars at the price (and tier) that its prompt falls under."""
-    at = price.at(usage.prompt)
-    output, total = usage.output * at.output / 1e6, price.cost(usage)
-    fresh = usage.input * at.input / 1e6
-    read = usage.cache_read * (at.input if at.cache_read is None else at.cache_read) / 1e6
-    return Split(fresh=fresh, read=read, written=max(0.0, total - output - fresh - read), output=output, calls=1)

@@ -15,6 +15,8 @@ export function contribution(model, name) {
   const share = model.free ? `${percent(allTokens(line.usage), whole)} of the tokens` : `${percent(line.usd, model.summary.settled_usd)} of the dollars and ${percent(allTokens(line.usage), whole)} of the tokens`;
   const said = [`${name} took ${plural(line.steps, "step")} for ${dollars(line.usd)}: ${share}.`];
   said.push(`It ran ${plural(commands, "command")}${failed ? `, ${count(failed)} of which failed,` : ""} and wrote ${files.length ? plural(files.length, "file") : "no files"}.`);
+  const references = model.referenceRuns(index).length;
+  if (references) said.push(`It ran the reference ${references === 1 ? "once" : `${count(references)} times`}.`);
   if (own.length) {
     const reports = own.filter((d) => d.delivered_s !== null);
     const chars = own.reduce((sum, d) => sum + d.report_chars, 0);

@@ -7,6 +7,7 @@ import { applyTheme } from "./theme.js";
 
 const root = document.getElementById("app");
 const source = open();
+const alone = document.querySelector('meta[name="leadhand-run"]')?.content; // the one run that is looked at
 let page = null;
 let shown = "";
 let turn = 0;
@@ -29,6 +30,10 @@ async function follow() {
   const mine = (turn += 1);
   let { view, id, params } = address();
   try {
+    if (!location.hash && alone) {
+      location.replace(`#/run/${encodeURIComponent(alone)}`);
+      return;
+    }
     if (view !== "run") {
       const home = await source.home();
       if (home.single && !location.hash.startsWith("#/study")) {

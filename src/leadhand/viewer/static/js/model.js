@@ -46,7 +46,7 @@ export class RunModel {
     this.agents = [];
     for (const name of ["t", "agent", "kind", "bad", "of", "endOf", "startOf"]) this[name] = new Grow();
     this.lanes = [];
-    for (const name of ["waits", "spends", "arrows", "marks", "paths", "writes"]) this[name] = [];
+    for (const name of ["waits", "spends", "arrows", "marks", "paths", "writes", "references"]) this[name] = [];
     this.count = 0;
     this.now = 0;
     this.summary = null;
@@ -71,12 +71,13 @@ export class RunModel {
     this.endOf.push(none);
     this.startOf.push(none);
     for (let i = 0; i < c.start.length; i += 1) this.#span(c.start[i], c.end[i]);
-    for (const name of ["waits", "arrows", "marks", "paths", "writes"]) for (const item of c[name]) this[name].push(item);
+    for (const name of ["waits", "arrows", "marks", "paths", "writes", "references"]) for (const item of c[name]) this[name].push(item);
+    for (const [seq, level] of c.marks) if (level !== "note") this.bad.set(seq, 1); // some are found later than their rows
     for (const spend of c.spends) this.#spend(spend);
     Object.assign(this, {
       count: delta.count, now: delta.now, summary: delta.summary, open: delta.open, delegations: delta.delegations,
-      money: delta.money, dearest: delta.dearest, commands: delta.commands, phases: delta.phases, error: delta.error,
-      reading: delta.reading,
+      money: delta.money, dearest: delta.dearest, commands: delta.commands, phases: delta.phases, path: delta.path, ended: delta.ended,
+      error: delta.error, reading: delta.reading, looked: delta.looked, unlooked: delta.unlooked,
     });
     this.version += 1;
   }
@@ -183,17 +184,31 @@ export class RunModel {
     return found.reverse();
   }
 
-  // Files by path: who wrote them, how often, first and last.
+  // Files by path: who wrote them, by how many commands, first and last.
   files() {
-    const found = this.paths.map((path) => ({ path, by: new Map(), first: -1, last: -1, times: 0 }));
+    if (this.filed?.version === this.version) return this.filed.found;
+    const found = this.paths.map((path) => ({ path, by: new Map(), first: -1, last: -1, times: 0, seen: new Set() }));
     for (const [seq, agent, path] of this.writes) {
       const file = found[path];
+      if (file.seen.has(seq)) continue; // both read off the command and seen by the sandbox
+      file.seen.add(seq);
       file.by.set(agent, (file.by.get(agent) || 0) + 1);
       file.times += 1;
-      if (file.first < 0) file.first = seq;
-      file.last = seq;
+      if (file.first < 0 || seq < file.first) file.first = seq;
+      file.last = Math.max(file.last, seq);
     }
+    this.filed = { version: this.version, found };
     return found;
+  }
+
+  // Runs of the reference by an agent: their commands.
+  referenceRuns(agent) {
+    return this.references.filter(([, who]) => who === agent).map(([seq]) => seq);
+  }
+
+  // What integrity checks found, worst first.
+  get findings() {
+    return this.summary?.findings ?? [];
   }
 
   // Seconds and words of a span.

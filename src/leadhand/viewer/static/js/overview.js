@@ -2,13 +2,14 @@
 import { h, link, table } from "./dom.js";
 import { count, dollars, model as modelName, oneLine, percent, plural, seconds, textBox, tokens } from "./text.js";
 import { allTokens } from "./agent.js";
+import { standout } from "./standout.js";
 
 const PARTS = [["fresh", "fresh input", "var(--model)"], ["read", "cached input", "var(--wait)"], ["written", "cache writes", "var(--tool)"], ["output", "output", "var(--command)"]];
 
 export function overview(run) {
   const { model } = run;
-  return h("div", { cls: "pad" },
-    h("div", { cls: "grid2" }, h("div", {}, why(run), dearest(run)), h("div", {}, ledger(run), clockTable(run))),
+  return h("div", { cls: "pad" }, standout(run),
+    h("div", { cls: "grid2" }, h("div", {}, why(run), dearest(run)), h("div", {}, ledger(run), critical(run), clockTable(run))),
     outcome(run));
 }
 
@@ -48,7 +49,7 @@ function why(run) {
   const sums = PARTS.map(([key, word, colour]) => [word, model.free ? 0 : Object.values(model.money).reduce((sum, m) => sum + m[key], 0), colour]);
   return h("section", { "aria-label": "Why it cost this" }, h("h2", {}, "Why it cost this"),
     h("div", { "data-answer": "cost" }, whyText(model).map((text) => h("p", {}, text))),
-    settled ? [bar(sums.map(([, usd, colour]) => [usd, colour]), settled), h("p", { cls: "legend", style: { padding: "4px 0", border: "0", background: "none" } }, sums.map(([word, usd, colour]) => h("span", { cls: "key" }, h("i", { style: { background: colour } }), `${word} ${dollars(usd)}`)))] : null);
+    settled ? [bar(sums.map(([, usd, colour]) => [usd, colour]), settled), keys(sums.map(([word, usd, colour]) => [`${word} ${dollars(usd)}`, colour]))] : null);
 }
 
 function bar(parts, whole) {
@@ -85,6 +86,33 @@ function ledger(run) {
     { name: "written", num: true, cell: (r) => tokens(written(r.usage)) }, { name: "output", num: true, cell: (r) => tokens(r.usage.output) }, { name: "dollars", num: true, cell: (r) => dollars(r.usd) },
     { name: model.free ? "of tokens" : "of dollars", cls: "wide", cell: (r) => bar([[part(r), r.total ? "var(--cost)" : "var(--model)"]], whole) },
   ], rows, { rowCls: (r) => (r.total ? "total" : null) }));
+}
+
+// Why the run took as long as it took: where its lead's time went, and which workers it waited for.
+function critical(run) {
+  const { model } = run;
+  const s = model.summary;
+  const lead = s.agents[0];
+  if (!lead || !s.delegations.length || model.looked < 1) return null;
+  const workers = new Map();
+  for (const [agent, from, to] of model.path) if (agent !== lead.name) workers.set(agent, (workers.get(agent) || 0) + (to - from) / 1000);
+  const waited = [...workers.values()].reduce((sum, x) => sum + x, 0);
+  const whole = Math.max(s.team_s, 0.001);
+  const parts = [
+    [`${lead.name}: model calls`, lead.model_s, "var(--model)"], [`${lead.name}: commands`, lead.tool_s, "var(--command)"], [`${lead.name}: held back by limits`, lead.limited_s, "var(--limited)"],
+    ["waiting for workers", waited, "var(--report)"], ["waiting, nobody at work", Math.max(0, lead.idle_s - waited), "var(--wait)"],
+  ].filter(([, x]) => x >= 0.05);
+  const rest = whole - parts.reduce((sum, [, x]) => sum + x, 0);
+  if (rest >= 0.05) parts.push(["the rest: sandbox, harness, collecting", rest, "var(--line)"]);
+  const who = [...workers].sort((a, b) => b[1] - a[1]);
+  const some = who.slice(0, 6).map(([name, x], i) => [i ? ", " : "", link(name, () => run.go({ agent: name })), ` ${seconds(x)}`]);
+  return h("section", { "aria-label": "Critical path" }, h("h2", {}, "Critical path"),
+    h("p", {}, `Of ${seconds(whole)}, ${percent(waited, whole)} passed while the lead waited for workers at work`, who.length ? [": ", some, who.length > 6 ? ` and ${plural(who.length - 6, "other")}` : "", "."] : ".", h("span", { cls: "muted" }, " It is the dark line along the lanes.")),
+    bar(parts.map(([, x, colour]) => [x, colour]), whole), keys(parts.map(([word, x, colour]) => [`${word} ${seconds(x)}`, colour])));
+}
+
+function keys(parts) {
+  return h("p", { cls: "keys-line" }, parts.map(([word, colour]) => h("span", { cls: "key" }, h("i", { style: { background: colour } }), word)));
 }
 
 function clockTable(run) {

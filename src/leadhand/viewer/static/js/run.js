@@ -7,7 +7,8 @@ import { EventList } from "./events.js";
 import { detail, title } from "./detail.js";
 import { agentView } from "./agent.js";
 import { overview } from "./overview.js";
-import { files, findings, reports, result } from "./tabs.js";
+import { files, reports, result } from "./tabs.js";
+import { findings, isIntegrity } from "./standout.js";
 import { themeButton } from "./theme.js";
 
 const PRESSES = ["pointerdown", "pointerup", "pointercancel"];
@@ -16,14 +17,31 @@ const TABS = [["overview", "Overview"], ["events", "Events"], ["reports", "Repor
 // Opens a run in `root`. `go(params)` changes the address; the page follows by `show(params)`.
 export async function openRun(root, source, id, go) {
   const api = source.run(id);
-  const head = await api.head();
-  const page = new RunPage(root, api, head, go, source.static);
+  const feed = ahead(api);
+  const head = await api.head().catch((error) => {
+    feed.stop();
+    throw error;
+  });
+  const page = new RunPage(root, api, head, go, source.static, feed);
   await page.ready;
   return page;
 }
 
+// The deltas are asked for before anybody can take them: one wait less.
+function ahead(api) {
+  const kept = [];
+  let take = (delta) => kept.push(delta);
+  let state = () => {};
+  const stop = api.live((delta) => take(delta), (name) => state(name));
+  const to = (taker, teller) => {
+    [take, state] = [taker, teller];
+    kept.splice(0).forEach(taker);
+  };
+  return { stop, to };
+}
+
 class RunPage {
-  constructor(root, api, head, go, isStatic) {
+  constructor(root, api, head, go, isStatic, feed) {
     this.api = api;
     this.model = new RunModel(head);
     this.go = (params) => go({ ...this.kept(), ...params });
@@ -40,7 +58,8 @@ class RunPage {
     // Nothing is made anew under a finger: the click would be lost.
     this.press = (event) => (this.pressed = event.type === "pointerdown");
     for (const name of PRESSES) document.addEventListener(name, this.press, true);
-    this.stopLive = api.live((delta) => this.#take(delta), (state) => this.#state(state));
+    this.stopLive = feed.stop;
+    feed.to((delta) => this.#take(delta), (state) => this.#state(state));
     this.ticking = setInterval(() => this.model.running && this.timeline.update(), 500);
   }
   #loaded = null;
@@ -151,6 +170,8 @@ class RunPage {
     else if (s.status === "running") badges.push(this.isStatic ? badge("not ended", "warn") : this.connection === "lost" ? badge("connection lost", "bad") : badge("running", "live"));
     else badges.push(badge(s.status.replaceAll("_", " "), s.status === "finished" ? "good" : s.valid ? "warn" : "bad"));
     if (s.status !== "running" && !s.valid) badges.push(badge("not valid", "bad"));
+    const found = model.marks.filter(isIntegrity).length;
+    if (found) badges.push(h("button", { type: "button", cls: `badge ${s.valid ? "warn" : "bad"}`, onclick: () => this.go({ tab: "findings" }) }, plural(found, "integrity finding")));
     if (s.degraded) badges.push(badge("degraded", "bad"));
     if (s.resumed) badges.push(badge("resumed", "warn"));
     if (model.error) badges.push(h("span", { cls: "badge bad", title: model.error }, oneLine(model.error, 120)));
@@ -158,6 +179,7 @@ class RunPage {
     document.documentElement.dataset.status = s.status;
     document.documentElement.dataset.count = String(model.count);
     document.documentElement.dataset.reading = String(model.reading);
+    document.documentElement.dataset.looked = String(model.looked);
   }
 
   // --- labels, in parts of some hundreds ---

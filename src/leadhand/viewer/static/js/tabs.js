@@ -1,20 +1,6 @@
-// The other tabs of a run: findings, reports side by side, files by author, the result.
+// The other tabs of a run: reports side by side, files by author and runs of the reference, the result.
 import { h, link, table } from "./dom.js";
-import { clock, count, oneLine, plain, plural, textBox } from "./text.js";
-
-export function findings(run) {
-  const { model } = run;
-  const rank = { error: 0, warning: 1, note: 2 };
-  const sorted = [...model.marks].sort((a, b) => rank[a[1]] - rank[b[1]] || a[0] - b[0]);
-  const kinds = new Map();
-  for (const [, , what] of sorted) kinds.set(what, (kinds.get(what) || 0) + 1);
-  if (!sorted.length) return h("div", { cls: "empty" }, "Nothing stands out: no rejected call, no fault, no warning.");
-  return h("div", { cls: "pad" }, h("p", { cls: "muted" }, [...kinds].map(([what, n]) => `${what} ×${n}`).join(" · ")),
-    sorted.slice(0, 1000).map(([seq, level, what, text]) => h("div", { cls: "finding" },
-      h("span", { cls: `badge ${level === "error" ? "bad" : level === "warning" ? "warn" : ""}` }, what),
-      h("span", { cls: "muted nowrap" }, `${model.agentName(seq) || "run"} · ${clock(model.t.data[seq])}`),
-      link(oneLine(text, 300) || "(no text)", () => run.go({ e: seq }), { cls: "link text bdi" }))));
-}
+import { clock, count, oneLine, percent, plain, plural, textBox } from "./text.js";
 
 export async function reports(run, chosen) {
   const { reports: all, pairs } = await run.api.part("reports");
@@ -57,15 +43,29 @@ function matrix(all, at, two) {
 export function files(run) {
   const { model } = run;
   const rows = model.files();
-  if (!rows.length) return h("div", { cls: "empty" }, "No command was seen to write a file.");
+  const looking = model.unlooked ? h("p", { cls: "bad" }, oneLine(model.unlooked, 300)) : model.looked < 1 ? h("p", { cls: "muted", role: "status" }, `Commands are still being looked at: ${percent(model.looked, 1)}.`) : null;
+  if (!rows.length) return h("div", { cls: "pad" }, looking, h("p", { cls: "muted" }, "No command was seen to write a source file."), references(run));
   const by = (f) => [...f.by].sort((a, b) => b[1] - a[1]).map(([agent, n]) => [link(model.agents[agent].name, () => run.go({ agent: model.agents[agent].name })), h("span", { cls: "muted" }, ` ×${n}  `)]);
-  return h("div", { cls: "pad" }, h("p", { cls: "muted" }, `${plural(rows.length, "file")}, as far as commands say what they write (or the sandbox saw it).`), table([
+  return h("div", { cls: "pad" }, looking, h("section", {}, h("h2", {}, "Files"), h("p", { cls: "muted" }, `${plural(rows.length, "file")}: source files as far as commands say what they write, and whatever the sandbox saw change.`), table([
     { name: "file", cell: (f) => link(oneLine(f.path, 200), () => run.go({ e: f.last }), { cls: "link bdi" }), sort: (f) => f.path },
-    { name: "written by", cell: by }, { name: "times", num: true, cell: (f) => count(f.times), sort: (f) => f.times },
+    { name: "written by", cell: by }, { name: "commands", num: true, cell: (f) => count(f.times), sort: (f) => f.times },
     { name: "authors", num: true, cell: (f) => count(f.by.size), sort: (f) => f.by.size },
     { name: "first", num: true, cell: (f) => link(clock(model.t.data[f.first]), () => run.go({ e: f.first })), sort: (f) => f.first },
     { name: "last", num: true, cell: (f) => link(clock(model.t.data[f.last]), () => run.go({ e: f.last })), sort: (f) => f.last },
-  ], rows));
+  ], rows)), references(run));
+}
+
+// Who ran the program that is to be rebuilt, how often; by the detector that the tables use.
+function references(run) {
+  const { model } = run;
+  if (!model.head.reference) return null;
+  const rows = model.agents.map((agent, i) => ({ name: agent.name, runs: model.referenceRuns(i) })).filter(({ runs }) => runs.length);
+  const said = rows.length ? `${plural(model.references.length, "command")} ran it, as far as their text tells.` : "No command was seen to run it.";
+  const at = (seq) => link(clock(model.t.data[seq]), () => run.go({ e: seq }));
+  return h("section", { "aria-label": "Runs of the reference" }, h("h2", {}, "Runs of the reference"), h("p", { cls: "muted" }, said), rows.length ? table([
+    { name: "agent", cell: (r) => link(r.name, () => run.go({ agent: r.name })) }, { name: "runs", num: true, cell: (r) => count(r.runs.length), sort: (r) => r.runs.length },
+    { name: "first", num: true, cell: (r) => at(r.runs[0]) }, { name: "last", num: true, cell: (r) => at(r.runs.at(-1)) },
+  ], rows) : null);
 }
 
 export async function result(run) {

@@ -56,8 +56,10 @@ export function json(value) {
 
 // --- numbers ---
 
+const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
 export function count(n) {
-  return Math.round(n).toLocaleString("en-US");
+  return WHOLE.format(n);
 }
 
 export function dollars(usd) {
