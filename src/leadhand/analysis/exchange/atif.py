@@ -34,12 +34,29 @@ def _document(t: Trajectory, session: str) -> Json:
             total_prompt_tokens=sum(u.prompt for u in usages),
             total_completion_tokens=sum(u.output for u in usages),
             total_cached_tokens=sum(u.cache_read for u in usages),
-            total_cost_usd=t.cost,
+            total_cost_usd=_total(t),
             total_steps=len(steps),
+            extra=_filled(own_cost_usd=t.cost) if t.workers else None,
         ),
         extra=_filled(status=t.status, submission=t.submission, reward=t.reward, info=t.info or None),
         subagent_trajectories=[_document(w, session) for w in t.workers] or None,
     )
+
+
+def _total(t: Trajectory) -> float | None:
+    """Harbor's total is that of the agent and of its subagents; None where nothing is known of any."""
+    known = [x.cost for x in t.everyone() if x.cost is not None]
+    return sum(known) if known else None
+
+
+def _own(final: Json, workers: list[Json]) -> float | None:
+    """The agent's own part of its total. One that is less than its subagents' can only be its own alone."""
+    total: float | None = final.get("total_cost_usd")
+    own: float | None = (final.get("extra") or {}).get("own_cost_usd")
+    if own is not None or total is None or not workers:
+        return total if own is None else own
+    theirs = sum((w.get("final_metrics") or {}).get("total_cost_usd") or 0.0 for w in workers)
+    return total - theirs if total >= theirs else total
 
 
 def _step(number: int, turn: Turn) -> Json:
@@ -125,7 +142,7 @@ def _trajectory(d: Json, name: str) -> Trajectory:
         turns=() if turns == (Turn(source="system"),) else turns,
         status=str(extra.get("status") or ""),
         submission=str(extra.get("submission") or ""),
-        cost=final.get("total_cost_usd"),
+        cost=_own(final, d.get("subagent_trajectories") or []),
         reward=extra.get("reward"),
         workers=tuple(_trajectory(w, "") for w in d.get("subagent_trajectories") or []),
         info=extra.get("info") or {},

@@ -27,7 +27,9 @@ from leadhand.runs.spec import read_run_file
 
 
 def of_run(paths: RunPaths) -> Trajectory:
-    """The first agent's trajectory with all workers'. Raises `JournalError`."""
+    """The lead's trajectory with all workers' in it; of a group without a lead, that of the chosen agent with the
+    others'. Raises `JournalError`.
+    """
     lock = read_run_file(paths.run_json).lock
     entries = read_journal(paths.journal)
     return of_entries(entries, lock.prices, paths.id, lock.task.grader_digest)
@@ -55,7 +57,8 @@ def of_entries(entries: list[Entry], prices: dict[str, Price], run: str, grader:
     ]
     if not made:
         return Trajectory(id=run, agent="leadhand")
-    lead, *workers = made
+    chosen = state.selected.chosen if state.selected else made[0].id
+    lead, *workers = sorted(made, key=lambda t: t.id != chosen)
     reward = graded.grade.reward if graded else None
     return msgspec.structs.replace(lead, workers=tuple(workers), reward=reward, info={**lead.info, "run": run})
 
