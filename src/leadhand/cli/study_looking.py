@@ -86,7 +86,8 @@ def results(name: str, *, with_degraded: bool, as_json: bool) -> None:
 def print_results(record: StudyRecord, rows: list[found.Row], console: Console) -> None:
     table = _table("design", "runs", "reward", "dollars", "minutes", "lift over solo", "detects")
     for r in rows:
-        runs = f"{r.counted} of {r.planned}" + (f" (-{r.degraded} degraded)" if r.degraded else "")
+        left_out = [f"-{n} {what}" for n, what in ((r.degraded, "degraded"), (r.broke_rules, "broke rules")) if n]
+        runs = f"{r.counted} of {r.planned}" + (f" ({', '.join(left_out)})" if left_out else "")
         reward = "–" if r.reward is None else f"{r.reward:.3f}{_half(r.half, 1, 3)}"
         lift = points = "–"
         if r.lift is not None:

@@ -19,9 +19,9 @@ from leadhand.runs.spec import Lock, read_run_file
 class Outcome(Value, frozen=True, kw_only=True):
     """One run folder. `status` is "unfinished" until its journal says how it ended.
 
-    Dollars: what the provider billed lies between `settled_usd` and `settled_usd + unknown_usd`; `seconds` is the
-    team's time, over all sessions. `broke_rules`: something was done that the task's rules forbid; the run is done with,
-    and counts nowhere.
+    Dollars: what the provider billed lies between `settled_usd` and `settled_usd + unknown_usd`; `seconds` is
+    the team's time, over all sessions. `broke_rules`: something was done that the task's rules forbid; the run is done
+    with, and counts nowhere.
     """
 
     status: RunEnd | Literal["unfinished"] = "unfinished"
