@@ -57,7 +57,19 @@ async def test_cases_that_the_gold_solution_fails_are_left_out(tmp_path: Path) -
     assert (made.gold, made.kept, made.ignored["gold_fail"]) == (1.0, 2, 1)
     (gold / "compile.sh").write_text("exit 1\n")
     with pytest.raises(UsageError, match=r"scores 0\.000, not 1\.0"):
-        await make_task(NUMERUS, lines(tmp_path, "1", "5"), tmp_path / "roman2", gold=gold)
+        await make_task(NUMERUS, lines(tmp_path, "1", "5"), tmp_path / "new/roman2", gold=gold)
+    assert [*(tmp_path / "new").iterdir()] == [], "what is not proven is not left to be taken for a task"
+
+
+@pytest.mark.anyio
+async def test_cases_as_json_lines_have_branches_too(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    cases = [{"name": f"n{i}", "args": [str(i)]} for i in range(1, 9)] + [{"name": "own/one", "args": ["-r", "IV"]}]
+    file.write_text("".join(f"{json.dumps(case)}\n" for case in cases))
+    await make_task(NUMERUS, file, tmp_path / "roman", branches=2)
+    kept = load_cases(tmp_path / "roman/grader/cases.jsonl")
+    assert {c.area for c in kept} == {"b1", "b2", "own"}
+    assert {c.name.partition("/")[2] for c in kept} == {*(f"n{i}" for i in range(1, 9)), "one"}
 
 
 @pytest.mark.anyio
@@ -73,5 +85,11 @@ async def test_what_cannot_be_a_task_is_refused(tmp_path: Path) -> None:
         await make_task(NUMERUS, lines(tmp_path), tmp_path / "x")
     with pytest.raises(UsageError, match="quote as in a shell"):
         await make_task(NUMERUS, lines(tmp_path, "'"), tmp_path / "x")
+    (tmp_path / "nul.txt").write_text("a\0b\n")
+    with pytest.raises(UsageError, match=r"nul\.txt:1: an argument cannot hold a NUL character"):
+        await make_task(NUMERUS, tmp_path / "nul.txt", tmp_path / "x")
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        await make_task(NUMERUS, tmp_path / "latin.txt", tmp_path / "x")
     with pytest.raises(UsageError, match="none of the 1 cases says anything"):
         await make_task(Path("/usr/bin/true"), lines(tmp_path, "x"), tmp_path / "x")

@@ -16,7 +16,7 @@ UNLABELLED = "unlabelled"
 
 IMAGE_TAG = "task_cleanroom_v6"
 DECLARED = 200
-"""A run's mean is over all of them; one without a score is 0 (`leadhand study tables --missing-zero`)."""
+"""A run's mean is over all of them; one without a score is 0 (`leadhand report --missing-zero`)."""
 
 
 class Instance(Value, frozen=True, kw_only=True):
