@@ -146,12 +146,9 @@ def test_no_git_object_knows_the_solution(root: Path) -> None:
 
 
 SEARCH = r"""
-find / -xdev \( -path /proc -o -path /workspace \) -prune -o -type d -name PACKAGE -print 2>/dev/null
-find / -xdev \( -path /proc -o -path /workspace \) -prune -o -name '*PACKAGE*.whl' -print 2>/dev/null
-find / -xdev \( -path /proc -o -path /workspace \) -prune -o -name 'pip-*.whl' -print 2>/dev/null
-for place in /c0/venv /c0/py /usr/lib/python3 /usr/local/lib; do
-  find $place -type d -name PACKAGE -print 2>/dev/null
-done
+all() { find / \( -path /proc -o -path /sys -o -path /workspace \) -prune -o "$@" -print 2>/dev/null; }
+all -path '*/PACKAGE/*' -name '*.py*'
+all -type f -size +0 -name '*PACKAGE*' \( -name '*.whl' -o -name '*.tar.gz' -o -name '*.zip' \)
 true
 """
 

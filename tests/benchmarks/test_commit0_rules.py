@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from leadhand.benchmarks.commit0 import sources, stubs
+from leadhand.benchmarks.commit0.hiding import copies
 from leadhand.benchmarks.commit0.rows import Row, row, rows
 from leadhand.benchmarks.commit0.scoring import score
 from leadhand.benchmarks.commit0.tree import settle
@@ -100,6 +101,29 @@ def test_the_16_rows() -> None:
     assert round(stub_mean, 4) == 0.0925
     with pytest.raises(UsageError, match="no task 'flask'"):
         row("flask")
+
+
+def test_copies_that_programs_bring_along_are_found_wherever_they_lie(tmp_path: Path) -> None:
+    for name in (
+        "sdk/third_party/jinja2/lexer.py",
+        "sdk/src/cachetools/src/cachetools/keys.py",
+        "data/babel/plural.txt",
+        "wheels/Jinja2-3.1.4-py3-none-any.whl",
+        "wheels/jinja2_time-0.2.0-py2.py3-none-any.whl",
+        "wheels/PyJWT-2.8.0.tar.gz",
+        "wheels/pip-23.1.2-py3-none-any.whl",
+        "share/doc/tinydb.txt",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "sdk")
+    found = copies((str(tmp_path),))
+    assert {name: [p.removeprefix(f"{tmp_path}/") for p in paths] for name, paths in found.items() if paths} == {
+        "jinja": ["sdk/third_party/jinja2", "wheels/Jinja2-3.1.4-py3-none-any.whl"],
+        "cachetools": ["sdk/src/cachetools"],
+        "pyjwt": ["wheels/PyJWT-2.8.0.tar.gz"],
+        "chardet": ["wheels/pip-23.1.2-py3-none-any.whl"],
+    }
 
 
 # --- a team's tree ---------------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ def mounts(place: Place, found: Prepared) -> tuple[Mount, ...]:
         Mount(source=str(place.interpreter(found)), target=PYTHON),
         Mount(source=str(place.venv), target=VENV),
     )
-    return shown + hidden(place.root / "empty")
+    return shown + hidden(place.row, place.root / "empty")
 
 
 def _place_of(task: Task) -> tuple[Place, Prepared]:
