@@ -78,12 +78,17 @@ def main(arguments: list[str]) -> None:
 
 
 def fold(run: Path) -> None:
-    from leadhand.viewer.index import open_run
+    from leadhand.runs.paths import RunPaths
+    from leadhand.viewer.index import RunIndex
     from leadhand.viewer.search import search
 
+    index = RunIndex(RunPaths(run))
     began = time.process_time()
-    index = open_run(run)
+    index.refresh()
     print(f"read and folded      {time.process_time() - began:6.2f} s of CPU")
+    began = time.process_time()
+    index.look()
+    print(f"commands looked at   {time.process_time() - began:6.2f} s of CPU")
     began = time.process_time()
     search(index, "nothing of this kind")
     print(f"search, nothing found{time.process_time() - began:6.2f} s of CPU")
@@ -121,6 +126,8 @@ def opened(page: Any, address: str, server: int) -> None:
     spent = renderer_cpu(), cpu(server)
     print(f"first paint          {paint:6.0f} ms\nfirst lanes drawn    {drawn:6.0f} ms")
     print(f"whole run drawn      {whole:6.0f} ms; CPU {spent[0]:.2f} s in the page, {spent[1]:.2f} s in the server")
+    page.wait_for_selector('html[data-looked="1"]', state="attached", timeout=120_000)
+    print(f"commands looked at   {page.evaluate('performance.now()'):6.0f} ms")
 
 
 def looked(page: Any, events: int, rounds: int, server: int) -> None:
@@ -155,13 +162,18 @@ def remembered(page: Any, server: int) -> None:
 
 
 def renderers() -> list[int]:
-    """The page processes that run now."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+    """The page processes of our own browser that run now."""
+    found, parents = [], {}
+    for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if b"--type=renderer" in entry.read_bytes():
-                found.append(int(entry.parent.name))
-    return found
+            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if b"--type=renderer" in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+
+    def ours(process: int) -> bool:
+        return process == os.getpid() or (process > 1 and ours(parents.get(process, 0)))
+
+    return [process for process in found if ours(process)]
 
 
 def renderer_cpu() -> float:

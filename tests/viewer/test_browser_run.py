@@ -22,6 +22,7 @@ from leadhand.core.journal import read_journal
 from leadhand.core.state import state_of
 from leadhand.runs.paths import all_runs
 from leadhand.runs.spec import read_run_file
+from leadhand.viewer.columns import ROWS_PER_PART
 from leadhand.viewer.index import open_run
 
 pytestmark = pytest.mark.timeout(300)  # a browser on a busy machine
@@ -177,7 +178,7 @@ def equal_to_the_journal(page: Any, run: Path, count: int) -> None:
     page.get_by_role("button", name="Everything").click()
     shown = rows(page, count)
     assert sorted(shown) == list(range(count))
-    labels = [label for k in range(count // 500 + 1) for label in index.rows(k)]
+    labels = [label for k in range(count // ROWS_PER_PART + 1) for label in index.rows(k)]
     for seq, (who, _, text) in shown.items():
         assert who == (index.entry(seq).agent or "run")
         assert text == " ".join(labels[seq].split())

@@ -26,7 +26,7 @@ from leadhand.runs.paths import RunPaths
 from leadhand.testing.play import play
 from leadhand.testing.scripted import Script, bash, call, do, finish, say
 from leadhand.viewer.app import modules
-from leadhand.viewer.columns import CURSOR, KINDS, read_cursor
+from leadhand.viewer.columns import CURSOR, KINDS, ROWS_PER_PART, read_cursor
 from leadhand.viewer.fold import ViewFold
 from leadhand.viewer.index import RunIndex, open_run
 
@@ -243,7 +243,7 @@ def test_what_a_killed_session_had_open_is_no_longer_open(tmp_path: Path) -> Non
 
 def test_labels_are_the_same_in_parts_and_alone(team: Path) -> None:
     index = open_run(team)
-    parts = [label for k in range(len(index) // 500 + 1) for label in index.rows(k)]
+    parts = [label for k in range(len(index) // ROWS_PER_PART + 1) for label in index.rows(k)]
     assert len(parts) == len(index)
     commands = [parts[e.seq] for e in read_journal(team / "journal.jsonl") if _is_command(e)]
     assert len(commands) > 500

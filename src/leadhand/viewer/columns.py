@@ -25,7 +25,7 @@ KINDS = (
 
 CODE = {kind: code for code, kind in enumerate(KINDS)}
 
-ROWS_PER_PART = 500
+ROWS_PER_PART = 200
 
 
 @dataclass(slots=True)

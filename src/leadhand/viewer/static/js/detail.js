@@ -4,15 +4,10 @@ import { clock, count, dollars, json, model as modelName, oneLine, seconds, text
 import { bodyView, callView, section, toolView } from "./bodies.js";
 import { promptView } from "./prompt.js";
 
-// Fills `content` with event `seq`; `run` is {model, api, go}. Returns the title.
-export async function detail(run, seq, content) {
-  const { model, api } = run;
-  const kind = model.kindOf(seq);
-  const entry = await api.event(seq);
-  const made = (VIEWS[kind] || plainView)(run, seq, entry.event);
-  const nodes = await made;
-  content.replaceChildren(head(run, seq, entry), ...[nodes].flat(Infinity).filter(Boolean), raw(entry));
-  content.scrollTop = 0;
+// What is shown of event `seq`, which is `entry`; `run` is {model, api, go}.
+export async function detail(run, seq, entry) {
+  const nodes = await (VIEWS[run.model.kindOf(seq)] || plainView)(run, seq, entry.event);
+  return [head(run, seq, entry), ...[nodes].flat(Infinity).filter(Boolean), raw(entry)];
 }
 
 export function title(run, seq) {

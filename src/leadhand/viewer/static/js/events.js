@@ -14,6 +14,7 @@ export class EventList {
     this.choice = "";
     this.selected = -1;
     this.found = new Int32Array(0);
+    this.rows = new Map(); // by event: what is in view
     this.sheet = h("div", { cls: "sheet" });
     this.list = h("div", { cls: "list", tabindex: "0", role: "listbox", "aria-label": "Events" }, this.sheet);
     this.list.addEventListener("scroll", () => this.draw());
@@ -53,29 +54,51 @@ export class EventList {
     this.filters.replaceChildren(choose, ...kinds, h("span", { cls: "muted" }, plural(this.found.length, "event")));
   }
 
+  // Rows that stay in view stay as they are: only what comes into it is made.
   draw() {
     const { list, found } = this;
     const first = Math.max(0, Math.floor(list.scrollTop / HIGH) - 4);
     const last = Math.min(found.length, Math.ceil((list.scrollTop + (list.clientHeight || 400)) / HIGH) + 4);
-    const rows = [];
-    for (let i = first; i < last; i += 1) rows.push(this.#row(found[i], i));
-    this.sheet.replaceChildren(...rows);
+    const kept = new Map();
+    const made = [];
+    for (let i = first; i < last; i += 1) {
+      const seq = found[i];
+      const bad = this.model.isBad(seq);
+      const before = this.rows.get(seq);
+      const row = before?.i === i && before.end === this.model.endOf.data[seq] && before.bad === bad ? before : this.#row(seq, i, bad);
+      if (row !== before) made.push(row.node);
+      kept.set(seq, row);
+    }
+    for (const [seq, row] of this.rows) if (kept.get(seq) !== row) row.node.remove();
+    this.rows = kept;
+    this.sheet.append(...made);
+    this.#choose();
   }
 
-  #row(seq, i) {
+  #choose() {
+    const now = this.rows.get(this.selected)?.node;
+    if (this.chosen !== now) {
+      this.chosen?.classList.remove("on");
+      this.chosen?.setAttribute("aria-selected", "false");
+    }
+    now?.classList.add("on");
+    now?.setAttribute("aria-selected", "true");
+    this.chosen = now;
+  }
+
+  #row(seq, i, bad) {
     const { model } = this;
     const kind = model.kindOf(seq);
     const text = h("span", { cls: "text bdi" }, oneLine(this.act.known(seq) ?? "…"));
     if (this.act.known(seq) === undefined) this.act.label(seq).then((label) => (text.textContent = oneLine(label)));
-    const bad = model.isBad(seq);
-    return h("div", {
-      cls: `row k-${kind}${seq === this.selected ? " on" : ""}`, style: { top: `${i * HIGH}px` }, role: "option", id: `row-${seq}`, "data-seq": seq,
-      "aria-selected": String(seq === this.selected), onclick: () => this.act.select(seq),
+    const node = h("div", {
+      cls: `row k-${kind}`, style: { top: `${i * HIGH}px` }, role: "option", id: `row-${seq}`, "data-seq": seq, "aria-selected": "false", onclick: () => this.act.select(seq),
     },
     h("span", { cls: "at" }, clock(model.t.data[seq])),
     h("span", { cls: "who" }, model.agentName(seq) || "run"),
     h("span", { cls: `dot ${model.group(seq)}` }),
     h("span", { cls: "what" }, model.word(seq)), text, this.#after(seq, kind, bad));
+    return { node, i, bad, end: model.endOf.data[seq] };
   }
 
   #after(seq, kind, bad) {
@@ -112,8 +135,8 @@ export class EventList {
     const { list } = this;
     if (seq >= 0 && (i * HIGH < list.scrollTop || (i + 1) * HIGH > list.scrollTop + list.clientHeight)) {
       list.scrollTop = Math.max(0, i * HIGH - list.clientHeight / 2);
-    }
-    this.draw();
+      this.draw();
+    } else this.#choose();
   }
 
   // The next event in the list, in either direction; the next delegation; the next problem.

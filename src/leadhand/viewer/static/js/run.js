@@ -261,27 +261,29 @@ class RunPage {
     const asked = e === undefined || e === null ? -1 : Number(e);
     const seq = asked >= 0 && asked < this.model.count ? Math.floor(asked) : -1;
     const open = seq >= 0 || agent || q;
+    const key = `${seq}/${agent}/${q}`;
+    // Asked for first: while it is on its way, the rest of the page is drawn.
+    const coming = seq >= 0 && !agent && !q && this.opened !== key ? this.api.event(seq) : null;
     this.drawer.hidden = !open;
     this.steps.hidden = !(seq >= 0);
     this.timeline.agentChosen = agent || null;
     if (this.events.selected !== seq) this.events.select(seq);
     this.timeline.select(seq);
     if (!open) return;
-    const key = `${seq}/${agent}/${q}`;
     if (this.opened === key) return;
     this.opened = key;
     try {
       if (q) await this.#results(q, key);
       else if (agent) this.#agent(agent);
       else {
-        this.drawerTitle.textContent = title(this, seq);
-        this.content.replaceChildren(h("p", { cls: "muted" }, "Loading…"));
-        await detail(this, seq, this.content);
+        const wanted = () => this.opened === key;
+        const name = (nodes) => wanted() && ((this.drawerTitle.textContent = title(this, seq)), this.content.replaceChildren(...nodes), (this.content.scrollTop = 0));
+        const entry = await soon(coming, () => name([h("p", { cls: "muted" }, "Loading…")]));
+        name(await detail(this, seq, entry));
       }
     } catch (error) {
       this.content.replaceChildren(h("p", { cls: "bad" }, String(error.message || error)));
     }
-    this.drawn = key;
   }
 
   #agent(name) {
@@ -341,6 +343,16 @@ class RunPage {
     this.drawerTitle.textContent = "Keys";
     const keys = [["j  k", "next, previous event of the list"], ["g", "next delegation"], ["r", "next report"], ["n", "next problem"], ["/", "search all text"], ["f", "show all of the run"], ["Esc", "close"], ["← → + −", "move and zoom, when the timeline has the focus"], ["wheel, pinch", "zoom; drag to move"]];
     this.content.replaceChildren(h("div", { cls: "keys" }, keys.map(([key, what]) => [h("span", {}, h("kbd", {}, key)), h("span", {}, what)])));
+  }
+}
+
+// What comes; if it takes longer than a blink, the reader is told.
+async function soon(coming, tell) {
+  const late = setTimeout(tell, 120);
+  try {
+    return await coming;
+  } finally {
+    clearTimeout(late);
   }
 }
 

@@ -22,15 +22,20 @@ export class Timeline {
     this.follow = true;
     this.canvas = h("canvas", { role: "img" });
     this.tip = h("div", { cls: "tip", hidden: true });
+    this.line = h("div", { cls: "cursor", hidden: true });
+    this.box = h("div", { cls: "chosen", hidden: true });
     const zoom = h("div", { cls: "zoom" },
       h("button", { type: "button", title: "Zoom out", "aria-label": "Zoom out", onclick: () => this.zoom(2) }, "−"),
       h("button", { type: "button", title: "Zoom in", "aria-label": "Zoom in", onclick: () => this.zoom(0.5) }, "+"),
       h("button", { type: "button", title: "Show all of the run", onclick: () => this.fit() }, "All"));
-    this.plot = h("div", { cls: "plot", tabindex: "0", "aria-label": "Timeline. Arrow keys move, plus and minus zoom." }, this.canvas, this.tip, zoom);
+    this.plot = h("div", { cls: "plot", tabindex: "0", "aria-label": "Timeline. Arrow keys move, plus and minus zoom." }, this.canvas, this.line, this.box, this.tip, zoom);
     this.names = h("div", { cls: "lanes" });
     this.node = h("div", { cls: "timeline" }, this.names, this.plot);
     this.#listen();
-    this.resizing = new ResizeObserver(() => this.draw());
+    this.resizing = new ResizeObserver(([{ contentRect }]) => {
+      this.wide = contentRect.width;
+      this.draw();
+    });
     this.resizing.observe(this.plot);
   }
 
@@ -125,38 +130,26 @@ export class Timeline {
 
   #paint() {
     const { model } = this;
-    if (!model.summary) return;
-    const width = this.plot.clientWidth;
+    const width = this.wide ?? this.plot.clientWidth;
+    if (!model.summary || width < 10) return;
     const height = AXIS + model.agents.length * this.lane + COST;
     const ratio = window.devicePixelRatio || 1;
-    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
-      this.canvas.width = Math.round(width * ratio);
-      this.canvas.height = Math.round(height * ratio);
-      this.canvas.style.setProperty("height", `${height}px`);
-    }
-    if (width < 10) return;
+    const key = [this.from, this.to, width, height, ratio, model.version, model.running ? this.end() : 0, document.documentElement.dataset.theme].join();
     this.width = width;
     this.height = height;
-    const g = this.canvas.getContext("2d");
-    g.setTransform(1, 0, 0, 1, 0, 0);
-    g.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    g.drawImage(this.#still(width, height, ratio), 0, 0);
-    g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.#cursor(g, height);
-    this.canvas.setAttribute("aria-label", this.#words());
+    if (key !== this.painted) this.#picture(ratio);
+    this.painted = key;
+    this.#cursor();
   }
 
-  // All but the cursor, kept: selecting an event draws nothing of it anew.
-  #still(width, height, ratio) {
-    const { model } = this;
-    const key = [this.from, this.to, width, height, ratio, model.version, model.running ? this.end() : 0, document.documentElement.dataset.theme].join();
-    if (this.stillKey === key) return this.stillCanvas;
-    this.stillKey = key;
+  // All but the cursor: selecting an event draws nothing of it anew.
+  #picture(ratio) {
+    const { canvas } = this;
+    canvas.width = Math.round(this.width * ratio);
+    canvas.height = Math.round(this.height * ratio);
+    canvas.style.setProperty("height", `${this.height}px`);
     this.colour = Object.fromEntries(COLOURS.map((name) => [name, css(`--${name}`)]));
-    this.stillCanvas ??= h("canvas");
-    this.stillCanvas.width = this.canvas.width;
-    this.stillCanvas.height = this.canvas.height;
-    const g = this.stillCanvas.getContext("2d");
+    const g = canvas.getContext("2d");
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.font = `11.5px ${css("--sans")}`;
     drawAxis(g, this);
@@ -165,7 +158,7 @@ export class Timeline {
     drawArrows(g, this);
     drawCost(g, this);
     drawMarks(g, this);
-    return this.stillCanvas;
+    canvas.setAttribute("aria-label", this.#words());
   }
 
   #words() {
@@ -183,23 +176,23 @@ export class Timeline {
     return AXIS + agent * this.lane;
   }
 
-  #cursor(g, height) {
-    const { model } = this;
-    if (this.selected < 0 || this.selected >= model.count) return;
-    const start = model.startOf.data[this.selected] >= 0 ? model.startOf.data[this.selected] : this.selected;
-    const agent = model.agent.data[start];
-    const x0 = this.x(model.t.data[start]);
-    g.strokeStyle = this.colour.accent;
-    g.beginPath();
-    g.moveTo(Math.round(x0) + 0.5, AXIS);
-    g.lineTo(Math.round(x0) + 0.5, height);
-    g.stroke();
+  // A line at the chosen event's time, and a frame around it: elements of their own over the canvas.
+  #cursor() {
+    const { model, line, box } = this;
+    const chosen = this.selected >= 0 && this.selected < model.count;
+    const start = chosen && model.startOf.data[this.selected] >= 0 ? model.startOf.data[this.selected] : this.selected;
+    const x0 = chosen ? this.x(model.t.data[start]) : -1;
+    const agent = chosen ? model.agent.data[start] : -1;
+    line.hidden = x0 < 0 || x0 > this.width;
+    box.hidden = line.hidden || agent < 0;
+    if (line.hidden) return;
+    line.style.setProperty("transform", `translateX(${Math.round(x0)}px)`);
+    if (box.hidden) return;
     const end = model.endOf.data[start];
-    if (agent < 0) return;
-    g.lineWidth = 2;
-    const wide = end >= 0 ? Math.max(4, this.x(model.t.data[end]) - x0) : 4;
-    g.strokeRect(x0 - 1, this.y(agent) + 1.5, wide + 2, this.lane - 3);
-    g.lineWidth = 1;
+    const wide = end >= 0 ? Math.max(4, Math.min(this.width, this.x(model.t.data[end])) - x0) : 4;
+    box.style.setProperty("transform", `translate(${x0 - 2}px, ${this.y(agent) + 1}px)`);
+    box.style.setProperty("width", `${wide + 4}px`);
+    box.style.setProperty("height", `${this.lane - 2}px`);
   }
 
   // --- pointing ---
@@ -211,7 +204,7 @@ export class Timeline {
     if (agent < 0) return model.marks.find(([seq, level]) => level !== "note" && model.agent.data[seq] < 0 && Math.abs(this.x(model.t.data[seq]) - x) < 6)?.[0] ?? -1;
     if (agent >= model.agents.length) return -1;
     for (const [seq] of model.marks) {
-      if (model.agent.data[seq] === agent && Math.abs(this.x(model.t.data[seq]) - x) < 6 && y < this.y(agent) + 10) return seq;
+      if (model.agent.data[seq] === agent && Math.abs(this.x(model.t.data[seq]) - x) < 6 && y < this.y(agent) + 14) return seq;
     }
     const t = this.time(x);
     for (const seq of model.open) if (model.agent.data[seq] === agent && model.t.data[seq] <= t) return seq;
