@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 import typer
 from advisor_evidence import LUNA, PAIR, PLANNERS, SOL, SOLO, own_runs_of
@@ -14,7 +15,7 @@ from leadhand.advisor.advise import advise, design_of, predict
 from leadhand.advisor.values import Question
 from leadhand.advisor.words import text_of
 from leadhand.cli import advise as command
-from leadhand.core.design import check
+from leadhand.core.design import Design, check
 from leadhand.core.errors import UsageError
 from leadhand.study.file import load
 from leadhand.study.grid import designs_of
@@ -66,7 +67,9 @@ def test_no_limit_opus_only() -> None:
     assert "gpt" not in section(text, "Alternatives")
     assert "each doubling of the cost has to bring 2 points" in section(text, "Why")
     assert "claude-opus-4-8 leading claude-opus-4-8 was never seen; priced from the price table" in text
-    assert "more reward for more money" in section(text, "Alternatives")
+    assert "claude-opus-4-8 leading up to 5 claude-opus-4-8" in section(text, "Alternatives"), (
+        "the team beside the agent"
+    )
 
 
 def test_one_cheap_local_model() -> None:
@@ -115,15 +118,28 @@ def test_a_reward_to_reach() -> None:
     dear = advise(Question(models=PAIR, like="programbench", min_reward=0.58))
     assert cheap.choice.usd.mean < dear.choice.usd.mean
     assert "cheapest that reaches a reward of 0.45" in cheap.why[0]
+    assert dear.experiment is not None
+    assert dear.experiment.gain == 0.0
+    easy = advise(Question(models=PAIR, like="easy", min_reward=0.5))
+    assert "one agent is enough, and a team costs more" in easy.why[1]
     never = advise(Question(models=PAIR, like="programbench", min_reward=0.99))
     assert "none of 19 designs reaches a reward of 0.99" in never.why[0]
+    assert "expected to earn most" in never.why[0]
+    assert never.choice.design == advise(Question(models=PAIR, like="programbench")).choice.design
+    limited = advise(Question(models=PAIR, like="programbench", min_reward=0.99, max_usd=1.0))
+    assert "reaches a reward of 0.99 and keeps $1 with 80% confidence" in limited.why[0]
 
 
 def test_limits_that_nothing_keeps() -> None:
     answer = advise(Question(models=(f"{SOL}@medium",), like="programbench", max_usd=0.01))
     assert answer.fitting == 0
     assert "none of 6 designs keeps $0.01 with 80% confidence" in answer.why[0]
+    assert "one agent comes nearer to the limits than a team" in answer.why[1]
     assert answer.choice.design.solo
+    hurried = advise(Question(models=PAIR, like="programbench", max_minutes=0.05))
+    assert hurried.fitting == 0
+    assert "none of 19 designs keeps 0.05 minutes" in hurried.why[0]
+    assert "does not pay" not in hurried.why[1]
 
 
 def test_own_runs_turn_the_advice_and_are_named() -> None:
@@ -224,6 +240,75 @@ def test_for_run_and_for_study_plan() -> None:
     assert known["solo"].usd.mean < known["team"].usd.mean < 1.0
     assert known["team"].lift is not None
     assert known["team"].lift.mean > 0
+
+
+def test_a_forecast_for_any_design() -> None:
+    """Peers and the best of several too: reward, dollars and minutes with intervals, and what they rest on."""
+    best = Design(lead=SOL, strategy="best-of-k", k=4, guidance="PIV", selector="oracle")
+    eight = Design(lead=SOL, strategy="best-of-k", k=8, guidance="PIV", selector="oracle")
+    peers = Design(lead=SOL, strategy="peers", k=4)
+    strange = Design(lead=SOL, worker="anthropic/claude-haiku-4-5", workers=9, guidance="V", messaging="on")
+    found = predict({"solo": SOLO, "best": best, "eight": eight, "peers": peers, "strange": strange}, "programbench")
+    for p in found.values():
+        for e in (p.reward, p.usd, p.minutes):
+            assert e.low < e.mean < e.high
+        assert [g.number for g in p.evidence][:3] == ["reward", "dollars", "minutes"]
+        assert p.evidence[0].published
+    assert found["best"].usd.mean == pytest.approx(4 * found["solo"].usd.mean, rel=0.25)
+    assert found["eight"].usd.mean == pytest.approx(2 * found["best"].usd.mean, rel=0.05)
+    assert found["solo"].reward.mean < found["best"].reward.mean < found["eight"].reward.mean
+    assert found["solo"].lift is None
+    lift = found["best"].evidence[3]
+    assert (lift.number, lift.published, lift.own) == ("lift over solo", (), 0)
+    assert "no figure and no run" in found["best"].extrapolated[0]
+    assert any("5-agent peer team" in c.where for c in found["peers"].evidence[3].published)
+    assert "never seen with gpt-5.6-sol" in found["peers"].extrapolated[0]
+    assert "gpt-5.6-sol leading claude-haiku-4-5 was never seen" in found["strange"].extrapolated[0]
+
+
+def test_own_runs_of_other_shapes_are_evidence_for_them() -> None:
+    best = Design(lead=SOL, lead_reasoning="medium", strategy="best-of-k", k=4, guidance="PIV", selector="oracle")
+    own = [*own_runs_of(SOLO, 20, 0.5, 0.4), *own_runs_of(best, 20, 0.7, 1.6)]
+    found = predict({"best": best}, "mine", own)["best"]
+    assert found.runs == 20
+    assert found.extrapolated == ()
+    assert found.lift is not None
+    assert found.lift.mean == pytest.approx(0.2, abs=0.06)
+    assert found.evidence[3].own == 20
+    answer = advise(Question(models=PAIR, like="mine"), own)
+    assert text_of(answer).startswith("Run several and keep the best: best of 4 gpt-5.6-sol")
+    assert "over one of its agents alone" in answer.why[1]
+
+
+def test_a_lone_task_is_known_from_its_own_runs() -> None:
+    """Runs of the one task are repeats: they say what is earned there, not on tasks like it."""
+    own = [msgspec.structs.replace(r, task="numerus") for r in own_runs_of(SOLO, 20, 0.9, 0.4, setting="task numerus")]
+    rewards = [r.reward for r in own]
+    found = predict({"solo": SOLO}, "numerus", own)["solo"]
+    assert found.reward.mean == pytest.approx(sum(rewards) / len(rewards), abs=0.03)
+    assert found.reward.high - found.reward.low < 0.2
+    few = predict({"solo": SOLO}, "numerus", own[:3])["solo"]
+    assert few.reward.high - few.reward.low > found.reward.high - found.reward.low
+
+
+def test_what_an_experiment_finds_counts_where_it_was_asked_for(tmp_path: Path) -> None:
+    """Shipped tasks are folders, whose runs stand under their study."""
+    ran = [
+        msgspec.structs.replace(r, task="satchel", setting="study advised-1", study="advised-1")
+        for r in own_runs_of(SOLO, 4, 0.6, 0.4)
+    ]
+    answer = advise(Question(models=PAIR, like="shipped"), ran)
+    assert "shipped: 4 own runs" in answer.known
+    asked("--models", ",".join(PAIR), "--like", "shipped")
+    study = load(tmp_path / "advised.toml")
+    assert set(study.tasks.ids) == {"satchel", "gridline", "numerus"}
+    assert study.name.startswith("advised-")
+
+
+def test_commit0_has_one_name() -> None:
+    for name in ("commit0", "commit0-lite", "commit0-lite-guarded"):
+        answer = advise(Question(models=PAIR, like=name))
+        assert answer.known == "commit0-lite: 2 published figures"
 
 
 def test_a_lone_task_is_repeated(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from leadhand.advisor.trials.leaderboard import BASELINES, Board, back_test, read_board
-from leadhand.advisor.trials.worlds import WORLDS, Buyer, at_dollars, course, dollars_to, make_world
+from leadhand.advisor.trials.worlds import Buyer, at_dollars, course, dollars_to, make_world, runs_to
 
 EXCERPT = Path(__file__).parent / "data" / "leaderboard.csv"
 FULL = Path(__file__).resolve().parents[3] / "shared" / "data" / "programbench" / "leaderboard.csv"
@@ -48,26 +48,40 @@ def test_dollars_are_covered_too() -> None:
 
 
 DOLLARS = [float(d) for d in range(0, 17, 2)]
-GRID_RUNS = 19 * 10
-"""A small full grid: every design on ten tasks."""
+GRID_RUNS = 19 * 60
 
 
 @pytest.mark.parametrize("name", ["solo wins", "cheap planners hurt", "implementers pay"])
 def test_it_finds_the_right_design_where_the_figures_are_wrong(name: str) -> None:
-    """From published figures that are wrong there, with far fewer runs than a full grid."""
-    points = list(course(make_world(WORLDS[name], 1), "advisor", DOLLARS[-1], 1))
+    """From published figures that are wrong there, with far fewer runs than the full grid of designs and tasks."""
+    points = list(course(make_world(name, 1), "advisor", DOLLARS[-1], 1))
     assert points[0].regret > 0.05, "the world is one where the published figures mislead"
     assert points[-1].regret <= 0.01
-    dollars = dollars_to(points, 0.01)
-    assert next(p.runs for p in points if p.usd >= dollars) <= GRID_RUNS / 3
+    assert runs_to(points, 0.01) <= GRID_RUNS / 10
+    assert dollars_to(points, 0.01) <= DOLLARS[-1]
+
+
+def test_where_the_figures_are_right_it_stays_with_them() -> None:
+    points = list(course(make_world("teams pay", 1), "advisor", DOLLARS[-1], 1))
+    assert points[0].regret <= 0.01
+    assert mean(at_dollars(points, DOLLARS)) <= 0.015
 
 
 @pytest.mark.parametrize("name", ["cheap planners hurt", "implementers pay"])
 def test_its_own_experiments_are_worth_more_than_the_grids_order(name: str) -> None:
     """The same learner, the same money: the regret in the mean over dollars."""
-    buyers: tuple[Buyer, ...] = ("advisor", "grid")
+    buyers: tuple[Buyer, ...] = ("advisor", "grid", "random")
     regret = {
-        buyer: mean(at_dollars(list(course(make_world(WORLDS[name], 2), buyer, DOLLARS[-1], 2)), DOLLARS))
-        for buyer in buyers
+        buyer: mean(at_dollars(list(course(make_world(name, 2), buyer, DOLLARS[-1], 2)), DOLLARS)) for buyer in buyers
     }
-    assert regret["advisor"] < regret["grid"]
+    assert regret["advisor"] < min(regret["grid"], regret["random"])
+
+
+def test_a_world_is_what_it_says() -> None:
+    """Its true rewards are the means of its runs, also where runs pass or fail and where rewards end at 0 or 1."""
+    for name in ("solo wins", "pass or fail"):
+        world = make_world(name, 3)
+        for design in (0, 13):
+            found = [world.run(design, task).reward for task in range(60) for _ in range(40)]
+            assert mean(found) == pytest.approx(world.reward[design], abs=0.03)
+    assert {make_world("pass or fail", 3).run(1, t).reward for t in range(60)} == {0.0, 1.0}

@@ -18,7 +18,7 @@ from leadhand.advisor.grounds import evidence, extrapolated, of_difference
 from leadhand.advisor.model import Fitted, learn
 from leadhand.advisor.next_study import study_name, study_text
 from leadhand.advisor.own import Own
-from leadhand.advisor.profile import PriceOf, alone
+from leadhand.advisor.profile import PriceOf, one_agent
 from leadhand.advisor.reasons import changes, reasons
 from leadhand.advisor.setting import Like, find_like, known_of
 from leadhand.advisor.values import Advice, Alternative, Estimate, Experiment, Ground, Prediction, Question
@@ -142,7 +142,7 @@ def prediction(
         reward=_rewards(outlook.reward, i),
         usd=Estimate(mean=0.0, low=0.0, high=0.0) if outlook.free[i] else _logs(outlook.usd, i),
         minutes=_logs(outlook.minutes, i),
-        lift=None if alone(design) else _lift(fitted, design, like.setting),
+        lift=None if one_agent(design) else _lift(fitted, design, like.setting),
         fits=float(choice.sure[i]),
         runs=runs,
         evidence=evidence(fitted, design, like.setting, like.own),
@@ -227,7 +227,8 @@ def _by_difficulty(
 ) -> list[str]:
     """How easy or hard the tasks would have to be for the other answer to "team or solo?"."""
     chosen = designs[choice.best]
-    now = fitted.place(control(chosen) if chosen.has_lead else chosen, like.setting).ease
+    alone = control(chosen) if chosen.has_lead else chosen
+    now = float(fitted.predict("reward", [alone], like.setting).mean[0])
     for step in range(1, 20):
         shift = 0.05 * step * (1 if chosen.has_lead else -1)
         if not 0.03 <= now + shift <= 0.97:

@@ -73,6 +73,7 @@ PRIORS: dict[Metric, dict[str, Prior]] = {
         "I": Prior(0.0, 0.03),
         "V": Prior(0.0, 0.03),
         "stage@": Prior(0.0, 0.03),
+        "stage of": Prior(0.0, 0.03),
         "together": Prior(-0.01, 0.03),
         "cheap": Prior(-0.02, 0.03),
         "cheap@": Prior(0.0, 0.04),
@@ -185,8 +186,9 @@ def _team(metric: Metric, p: Profile, at: Place) -> Weights:
     if metric == "reward":
         found |= {f"cheap:{stage}": p.gap for stage in p.stages or ("minimal",)}
         found[f"cheap@:{at.benchmark}"] = p.gap
-        # Sources differ by points on what a stage brings: here it may bring more or less than elsewhere.
+        # Sources differ by points on what a stage brings, and so do models: here, and with this lead, it may differ.
         found |= {f"stage@:{stage}:{at.benchmark}": 1.0 for stage in p.stages}
+        found |= {f"stage of:{stage}:{p.lead}": 1.0 for stage in p.stages}
         # Planners go on paying; others stop at four, and fewer than four of them are fewer hands.
         found["size:P" if "P" in p.stages else "size:other"] = doublings
     else:

@@ -10,7 +10,7 @@ from leadhand.advisor.figures import Figure, Metric
 from leadhand.advisor.gauss import Weights
 from leadhand.advisor.model import Fitted, arm_of
 from leadhand.advisor.own import Own
-from leadhand.advisor.profile import alone, bare, effort_of, maker
+from leadhand.advisor.profile import bare, effort_of, maker, one_agent
 from leadhand.advisor.values import Citation, Ground
 from leadhand.core.design import Design
 from leadhand.study.grid import control
@@ -28,7 +28,7 @@ def evidence(fitted: Fitted, design: Design, setting: str, own: Sequence[Own]) -
     mine = _mine(fitted, design, setting, own)
     names: tuple[tuple[Metric, str], ...] = (("reward", "reward"), ("usd", "dollars"), ("minutes", "minutes"))
     found = [_ground(name, metric, fitted, design, setting, (mine, len(own) - mine)) for metric, name in names]
-    if alone(design):
+    if one_agent(design):
         return tuple(found)
     known = {t.design.strategy for f in fitted.figures for t in f.terms} | {r.design.strategy for r in own}
     lift = "lift over solo"

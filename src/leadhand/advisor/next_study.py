@@ -17,6 +17,9 @@ from leadhand.study.grid import slug
 MARGIN = 3.0
 """A run's budget, and the study's, in units of what is expected: costs of single tasks differ widely."""
 
+LEAST_BUDGET = 0.5
+"""Dollars for a run: what a cheap model reserves for a single long reply must fit, or the run would be cut short."""
+
 MARK = "# Written by `leadhand advise`."
 
 
@@ -25,8 +28,8 @@ def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial)
     own. Tasks that nobody can name yet are to be put in.
     """
     per_run = trial.usd / max(1, len(trial.tasks) * len(designs))
-    total = max(0.01, trial.usd * MARGIN)
-    budget = min(total, q.max_usd * MARGIN if q.max_usd is not None else max(1.0, per_run * MARGIN * 2))
+    budget = max(LEAST_BUDGET, q.max_usd * MARGIN if q.max_usd is not None else per_run * MARGIN * 2)
+    total = max(budget, trial.usd * MARGIN)
     tasks: dict[str, Any] = {"source": like.source or ("tasks/*",)}
     repeats = len(trial.tasks) if like.lone else 1
     if not like.lone:
@@ -35,7 +38,7 @@ def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial)
     head = [
         MARK,
         *(f"# {describe(d)}" for d in designs),
-        f"# Expected to cost ${trial.usd:.2f}, and to change the advice with {trial.changes:.0%} probability.",
+        f"# Expected to cost ${trial.usd:.2g}, and to change the advice with {trial.changes:.0%} probability.",
     ]
     if not like.source:
         head += [
@@ -48,7 +51,7 @@ def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial)
         "seed": 1,
         "repeats": repeats,
         "solo_controls": False,
-        "budget_usd": round(total, 2),
+        "budget_usd": round(total, 4),
     }
     parts = [
         "\n".join(head),
@@ -65,8 +68,8 @@ def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial)
 
 
 def study_name(like: Like, designs: Sequence[Design], trial: Trial) -> str:
-    """The same for the same designs on the same tasks."""
-    parts = (like.setting, like.source, trial.tasks, designs)
+    """The same for the same question and evidence; another one after more runs, even of the same designs and tasks."""
+    parts = (like.setting, like.source, trial.tasks, designs, len(like.own))
     return f"advised-{hashlib.sha256(repr(parts).encode()).hexdigest()[:6]}"
 
 

@@ -91,7 +91,7 @@ def profile(design: Design, price_of: PriceOf) -> Profile:
     )
 
 
-def alone(design: Design) -> bool:
+def one_agent(design: Design) -> bool:
     """Whether it is one agent, with nobody to compare it to."""
     return design.solo and design.strategy == "team"
 

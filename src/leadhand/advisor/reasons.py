@@ -67,9 +67,18 @@ def _against_teams(chosen: Prediction, designs: Sequence[Design], o: Outlook, ch
     times = f"{usd[best] / usd[choice.best]:.1f} times the dollars" if usd[choice.best] > 0 else "no dollars more"
     fits = "" if choice.fit[best] or not choice.fit.any() else ", and does not keep the limits"
     return (
-        f"a team does not pay here: the best one ({describe(designs[best])}) is expected to bring {gain:+.1f} points "
+        f"{_verdict(choice, gain)}: the best one ({describe(designs[best])}) is expected to bring {gain:+.1f} points "
         f"for {times}{fits}"
     )
+
+
+def _verdict(choice: Choice, gain: float) -> str:
+    """What is said of teams where one agent is advised."""
+    if not choice.fit.any():
+        return "one agent comes nearer to the limits than a team"
+    if choice.reached and gain > 0:
+        return "one agent is enough, and a team costs more"
+    return "a team does not pay here"
 
 
 def _reaching(q: Question, o: Outlook, choice: Choice, n: int) -> str:

@@ -68,7 +68,7 @@ def find_like(like: str, own: Sequence[Own]) -> Like:
     if _is_path(like):
         return Like(f"repository {Path(like).expanduser().resolve().name}".replace(":", "-"), runs)
     if like in {r.setting for r in runs} or like in OURS:
-        return Like(like, runs, *_source(like))
+        return _whole(like, runs)
     return Like(like, runs, note=f"{like!r} is no benchmark, study, task or folder that is known here")
 
 
@@ -95,17 +95,31 @@ def _unnamed(runs: list[Own]) -> Like:
     if not runs:
         return Like(UNNAMED, [], note="say what your tasks are like with --like BENCHMARK, STUDY, TASK or REPOSITORY")
     most = Counter(r.setting for r in runs).most_common(1)[0][0]
-    return Like(
-        most, runs, *_source(most), note=f"taken to be like {most}, where most of your runs are; --like says other"
-    )
+    note = f"taken to be like {most}, where most of your runs are; --like says other"
+    if most.startswith("study ") and (study := _study(most.removeprefix("study "))) is not None:
+        return _like_study(study, runs)._replace(note=note)
+    if one_task(most) and (task := _task(most.removeprefix("task "), runs)) is not None:
+        return task._replace(note=note)
+    return Like(most, runs, *_source(most), note=note)
 
 
 def _benchmark(name: str, tier: str, runs: list[Own]) -> Like:
     if not tier:
-        return Like(name, runs, *_source(name))
+        return _whole(name, runs)
     full = f"{name}:{tier}"
     moved = [msgspec.structs.replace(r, setting=full) if (r.setting, r.tier) == (name, tier) else r for r in runs]
     return Like(full, moved, *_source(name, tier))
+
+
+def _whole(name: str, runs: list[Own]) -> Like:
+    """A benchmark. Runs of its tasks that are folders stand under the study (or the task) they were run in."""
+    source, ids = _source(name)
+    known = set(ids)
+    moved = [
+        msgspec.structs.replace(r, setting=name) if r.task in known and r.setting.startswith(("study ", "task ")) else r
+        for r in runs
+    ]
+    return Like(name, moved, source, ids)
 
 
 def _study(like: str) -> Path | None:

@@ -127,7 +127,7 @@ def _experiment(a: Advice, study_file: str) -> Iterator[str]:
         yield "Next experiment: none; there is nothing left to learn between these designs."
         return
     where = f"on {e.tasks} tasks" if e.repeats == 1 else f"{e.repeats} times each on that task"
-    where += ", of yours" if e.needs_tasks and e.repeats == 1 else ""
+    where += " of yours" if e.needs_tasks and e.repeats == 1 else ""
     what = "one design" if len(e.designs) == 1 else f"{len(e.designs)} designs"
     yield f"Next experiment: {what} {where}, about {_dollars(e.usd)}"
     yield from (f"- {name}" for name in e.designs)
