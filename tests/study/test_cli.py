@@ -16,6 +16,7 @@ from sessions import outcomes
 from study_files import HERE, Make, Provider
 
 from leadhand.analysis.tidy import read_scores
+from leadhand.cli import study_plan
 from leadhand.cli.study_live import drawn, line_of
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import AttemptFailed, AttemptStarted, Entry
@@ -136,9 +137,13 @@ def test_a_plan_of_what_nobody_knows_says_unknown(make_study: Make, tmp_path: Pa
     )
 
 
-def test_every_shipped_study_can_be_planned(tmp_path: Path) -> None:
+def test_every_shipped_study_can_be_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for name in shipped():
-        plan = json.loads(leadhand("plan", name, "--json", cwd=tmp_path))
+        study_plan.plan(name, [], None, "", as_json=True)
+        plan = json.loads(capsys.readouterr().out)
         assert plan["forecast"]["usd"]["low"] < plan["forecast"]["usd"]["high"], name
         assert plan["detectable"]
 

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from scipy import stats
 
+from leadhand.analysis.stats.power import mde
 from leadhand.core.design import Design
 from leadhand.core.values import Price, Task
 from leadhand.study.cheaper import dominated, saved, smaller
@@ -20,7 +21,9 @@ from leadhand.study.planning import plan_study, setting
 from leadhand.study.power import (
     between_of,
     detectable,
+    detected,
     half_width,
+    mean_and_sd,
     published_detectable,
     sd_of_difference,
     t_95,
@@ -52,6 +55,13 @@ def test_the_detectable_effect_is_found_four_times_in_five() -> None:
         se = math.sqrt(sum((d - mean) ** 2 for d in differences) / (tasks - 1) / tasks)
         found += abs(mean) > 1.959964 * se
     assert found / 2000 == pytest.approx(0.8, abs=0.04)
+
+
+@pytest.mark.parametrize("n", [4, 6, 12, 16, 30, 200])
+def test_what_was_detected_is_what_the_analysis_says(n: int) -> None:
+    random = Random(n)
+    values = [random.gauss(0.0, 1.0) for _ in range(n)]
+    assert detected(values) == pytest.approx(mde(mean_and_sd(values)[1], n), rel=0.01)
 
 
 def test_repeats_help_less_than_tasks() -> None:

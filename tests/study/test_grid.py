@@ -139,6 +139,22 @@ def test_labels() -> None:
     assert label({"lead": "openai/gpt-5.6-sol", "worker": "openai/gpt-5.6-luna"}) == "gpt-5-6-sol+gpt-5-6-luna"
     assert label({"max_workers": 20, "schedule": "pull"}) == "cap20_pull"
     assert label({}) == "base"
+    assert label({"worker": "openai/luna", "guidance": "P"}) == "worker-luna_P"
+    assert label({"budget_usd": 1.0}) == "usd-1"
+    assert label({"budget_usd": None}) == label({"budget_usd": "none"}) == "usd-none"
+    assert label({"kinds": [{"name": "plan", "count": 12}, {"name": "write"}]}) == "12plan+write"
+
+
+def test_controls_that_differ_in_what_bounds_them_say_so() -> None:
+    found = designs_of(study(vary={"budget_usd": [3.0, "none"], "limits": [{"steps": 5}], "lead_reasoning": ["low"]}))
+    assert {n for n, d in found.items() if d.solo} == {
+        "solo_minimal",
+        "low_solo_minimal",
+        "solo_minimal_usd-3",
+        "solo_minimal_usd-none",
+        "solo_minimal_steps-5",
+    }
+    assert control_of("usd-3", found) == "solo_minimal_usd-3"
 
 
 @given(

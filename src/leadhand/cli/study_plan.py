@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -74,6 +75,8 @@ def print_plan(p: Plan, console: Console, missing: str = "") -> None:
 def _designs(p: Plan, console: Console) -> None:
     """A line for each design; what it is known from is written out below, once."""
     table = _table("design", "dollars (95 %)", "reward (95 %)")
+    table.columns[0].no_wrap = False
+    table.columns[0].overflow = "fold"
     table.add_column("known from", overflow="fold")
     numbers: dict[str, int] = {}
     for line in p.forecast.lines:
@@ -105,8 +108,8 @@ def _sums(p: Plan, console: Console) -> None:
     worst = "no limit: a run has none" if f.worst_usd is None else f"{_round(f.worst_usd)} (the runs' budgets)"
     budget = "" if p.budget_usd is None else f"; the study stops at {_round(p.budget_usd)}"
     console.print(f"at most   {worst}{budget}")
-    for i, d in enumerate(p.detectable):
-        console.print(f"{'detects' if i == 0 else '':9} {_points(d)}")
+    for i, points in enumerate(dict.fromkeys(map(_points, p.detectable))):
+        console.print(f"{'detects' if i == 0 else '':9} {points}")
 
 
 def _cheaper(p: Plan, console: Console) -> None:
@@ -144,10 +147,14 @@ def _saved(s: Smaller) -> str:
 
 
 def _lost(new: Detectable, old: Detectable) -> str:
+    if not math.isfinite(new.reward):
+        return "nothing"
     return f"{100 * new.reward:.1f} (+{100 * (new.reward - old.reward):.1f})"
 
 
 def _points(d: Detectable) -> str:
+    if not math.isfinite(d.reward):
+        return "nothing: a single task has no spread"
     return f"{100 * d.reward:.1f} points of reward with 80 % power ({d.source})"
 
 
@@ -160,7 +167,7 @@ def _span(r: Range, form: Callable[[float], str]) -> str:
 
 
 def _round(usd: float) -> str:
-    return f"${usd:,.0f}" if usd >= 10 else text.dollars(usd)
+    return f"${usd:,.0f}" if usd >= 10 or usd == 0 else f"${usd:.2f}" if usd >= 1 else f"${usd:.2g}"
 
 
 def _hours(r: Range) -> str:

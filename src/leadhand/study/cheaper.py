@@ -7,6 +7,9 @@ from collections.abc import Mapping
 
 from leadhand.study.forecast import Forecast, Line
 
+CHEAPER = 0.99
+"""Less than this share of another's expected dollars is cheaper; the rest is rounding."""
+
 
 def smaller(tasks: int, repeats: int) -> list[tuple[int, int]]:
     """Smaller plans as (tasks, repeats), the dearest first."""
@@ -44,7 +47,7 @@ def saved(f: Forecast, dropped: Mapping[str, str]) -> tuple[float, float]:
 def _beats(a: Line, b: Line) -> bool:
     assert a.usd is not None
     assert b.usd is not None
-    return a.usd.expected < b.usd.expected and _earns(a) >= _earns(b)
+    return a.usd.expected < CHEAPER * b.usd.expected and _earns(a) >= _earns(b)
 
 
 def _pays(line: Line) -> tuple[float, float]:

@@ -8,8 +8,11 @@ from itertools import product
 from random import Random
 from typing import Any, TypeVar, get_args
 
+import msgspec
+
 from leadhand.core.design import Design, Strategy, foreign
 from leadhand.core.errors import UsageError
+from leadhand.core.values import Limits
 from leadhand.runs.design_file import design_from_settings
 from leadhand.study.file import StudyFile
 
@@ -125,13 +128,16 @@ def label(factors: Mapping[str, Any]) -> str:
         k = named.pop("k")
         named["strategy"] = f"best-of-{k}" if named["strategy"] == "best-of-k" else f"{k}-peers"
     parts = [_level(factor, level) for factor, level in named.items()]
-    return "_".join(parts).replace("_+", "+").strip("+") or "base"
+    joined = "_".join(parts).replace("_+", "+")
+    return joined.replace("+", "worker-", 1) if joined.startswith("+") else joined or "base"
 
 
 def _level(factor: str, level: Any) -> str:
     if isinstance(level, dict):
         return label(level)
-    text = slug(str(level).rpartition("/")[2]) or "default"
+    if factor == "kinds" and isinstance(level, list):
+        return "+".join(f"{k.get('count', '')}{slug(str(k.get('name', '')))}" for k in level) or "one-kind"
+    text = slug("none" if level is None else str(level).rpartition("/")[2]) or "default"
     match factor:
         case "guidance" | "schedule" | "lead" | "strategy" | "selector":
             return text
@@ -143,6 +149,8 @@ def _level(factor: str, level: Any) -> str:
             return f"{text}w"
         case "max_workers":
             return f"cap{text}"
+        case "budget_usd":
+            return f"usd-{text.removesuffix('-0')}"
         case "messaging":
             return {"off": "silent", "on": "messages", "plus": "messages-plus"}.get(text, text)
     return f"{factor.replace('_', '-')}-{text}"
@@ -194,9 +202,19 @@ def _with_controls(teams: Designs, models: Mapping[str, str]) -> Designs:
     for design in missing:
         lead = short.get(design.lead, slug(design.lead.rpartition("/")[2])) if len(leads) > 1 else ""
         effort = design.lead_reasoning if len(efforts) > len(leads) else ""
-        name = "_".join(p for p in (lead, effort, "solo", design.guidance) if p)
+        name = "_".join(p for p in (lead, effort, "solo", design.guidance, _apart(design, missing[0])) if p)
         controls[_unused(name, {*teams, *controls})] = design
     return {**controls, **teams}
+
+
+def _apart(design: Design, first: Design) -> str:
+    """What a control has, beside lead, effort and guidance, that the first one has not: a budget, a limit."""
+    named = ("lead", "lead_reasoning", "guidance")
+    changed = {f: getattr(design, f) for f in design.__struct_fields__ if f not in named}
+    changed = {f: value for f, value in changed.items() if value != getattr(first, f)}
+    if isinstance(limits := changed.pop("limits", None), Limits):
+        changed |= {f: v for f, v in msgspec.structs.asdict(limits).items() if v != getattr(first.limits, f)}
+    return label(changed) if changed else ""
 
 
 def _unused(name: str, taken: set[str]) -> str:

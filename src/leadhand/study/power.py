@@ -34,6 +34,17 @@ def detectable(sd: float, tasks: int) -> float:
     return (Z_95 + Z_POWER) * sd / math.sqrt(tasks) if tasks > 1 else math.inf
 
 
+def detected(values: list[float]) -> float:
+    """The smallest true mean difference that a t test of such differences finds with 80 % power at 5 %: within 1 % of
+    the noncentral t's, from four tasks on.
+    """
+    if len(values) < 2:
+        return math.inf
+    t, freedom = t_95(len(values) - 1), len(values) - 1
+    shift = t * (1 - 1 / (4 * freedom)) + Z_POWER * math.sqrt(1 + t**2 / (2 * freedom))
+    return shift * mean_and_sd(values)[1] / math.sqrt(len(values))
+
+
 def published_detectable(kind: str, tasks: int, repeats: int) -> float:
     """`detectable` for a kind of lead ("strong", "mid", "cheap") from the published spreads."""
     between = between_of(PUBLISHED_SD[kind], WITHIN, 3)

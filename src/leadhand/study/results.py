@@ -10,7 +10,7 @@ from typing import Any
 from leadhand.core.values import Value
 from leadhand.study.layout import PlannedRun, StudyRecord, attempt_of
 from leadhand.study.outcome import Outcome
-from leadhand.study.power import Z_95, Z_POWER, half_width, mean_and_sd
+from leadhand.study.power import detected, half_width, mean_and_sd
 
 COLUMNS = (
     "study", "run", "task", "design", "repeat", "status", "reward", "cost", "unknown_cost", "attempts_cost",
@@ -102,14 +102,14 @@ def lift(control: str, team: Mapping[str, float], solo: Mapping[str, float]) -> 
     differences = [team[task] - solo[task] for task in team if task in solo]
     if not differences:
         return None
-    mean, sd = mean_and_sd(differences)
+    mean = mean_and_sd(differences)[0]
     several = len(differences) > 1
     return Lift(
         control=control,
         tasks=len(differences),
         mean=mean,
         half=half_width(differences) if several else None,
-        detectable=(Z_95 + Z_POWER) * sd / len(differences) ** 0.5 if several else None,
+        detectable=detected(differences) if several else None,
     )
 
 
