@@ -100,8 +100,8 @@ def test_the_report_says_so(folder: Path) -> None:
     e = load(folder)
     assert "$255.00 spent" in _where(e)
     caveats = _caveats(e, ())
-    assert "4 archived attempts of 1 designs failed or were lost: $83.00 settled, and at most $5.00 more" in caveats
-    assert "1 runs that the study no longer asks for cost $128.00" in caveats
+    assert "4 archived attempts of 1 design failed or were lost: $83.00 settled, and at most $5.00 more" in caveats
+    assert "1 run that the study no longer asks for cost $128.00" in caveats
     assert e.runs.sort("task")["cost"].to_list() == pytest.approx([7.0, 8.0])
 
 

@@ -48,6 +48,21 @@ def test_clusters_of_one_task_are_the_plain_interval() -> None:
     assert clustered(values, ["a"] * 4).low is None
 
 
+@pytest.mark.parametrize(
+    ("points", "half", "excludes"),
+    [(0.4, 1.2, False), (-1.3, 1.2, True), (-1.4, 1.5, False), (-3.5, 1.5, True), (-7.1, 2.3, True)],
+    ids=["strong", "strong + cheap", "mid", "mid + cheap", "cheap"],
+)
+def test_table_6_excludes_zero_in_the_mixed_and_the_cheap_rows(points: float, half: float, excludes: bool) -> None:
+    """Paired differences with the published mean and half-width; the detectable effect is 1.43 half-widths."""
+    sd = half / 100 * math.sqrt(200) / 1.96
+    spread = sd * math.sqrt(199 / 200) * np.array([1.0, -1.0] * 100)
+    found = paired(points / 100 + spread, np.zeros(200), "paper")
+    assert found.half == pytest.approx(half / 100)
+    assert found.decided is excludes
+    assert mde(found.sd, 200, "paper") == pytest.approx(1.43 * half / 100, rel=2e-3)
+
+
 def test_missing_runs_are_bounded() -> None:
     assert bounds([0.5, 1.0], 2) == (0.375, 0.875)
     assert bounds([], 3) == (0.0, 1.0)

@@ -87,7 +87,7 @@ def test_the_page_tells_the_whole_story(written: Written) -> None:
         assert part in text
     assert text.count("<svg") == len(list((written.page.parent / "figures").glob("*.svg"))) >= 15
     assert "Figures 3 and 6 of the paper are not described" in text
-    assert "Lift by benchmark (paper: figure 30): needs journals of two benchmarks." in text
+    assert "What was handed in (paper: figure 28): needs submissions stored with their runs." in text
 
 
 def test_ids_are_unique(written: Written) -> None:

@@ -38,6 +38,7 @@ def scores_of(study: Study, tables: Tables, *, with_degraded: bool = False) -> S
         with_degraded=with_degraded,
         tiers=study.tiers,
         clusters=study.clusters,
+        languages=study.languages,
         notes=tuple(notes),
     )
 

@@ -69,8 +69,8 @@ class Study(NamedTuple):
     """Runs, and what they were planned to be. `notes` say what was odd in the folder.
 
     `aside` are folders whose result does not count, but whose money was spent: attempts that failed or were lost, and
-    runs that the study no longer lists. `unnumbered` are (design, task) whose runs claimed one repeat. `tiers` and
-    `clusters` are the tasks' own labels.
+    runs that the study no longer lists. `unnumbered` are (design, task) whose runs claimed one repeat. `tiers`,
+    `clusters` and `languages` are the tasks' own labels.
     """
 
     folder: Path
@@ -84,6 +84,7 @@ class Study(NamedTuple):
     unnumbered: frozenset[tuple[str, str]]
     tiers: dict[str, str]
     clusters: dict[str, str]
+    languages: dict[str, str]
 
 
 def read_study(folder: Path) -> Study:
@@ -122,6 +123,7 @@ def read_study(folder: Path) -> Study:
         unnumbered=unnumbered,
         tiers=_labelled(own, "difficulty", "tier"),
         clusters=_labelled(own, "cluster", "repository", "repo"),
+        languages=_labelled(own, "language"),
     )
 
 

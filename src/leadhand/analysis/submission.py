@@ -31,6 +31,13 @@ LANGUAGES: dict[str, str] = {
 MOST_MEMBERS = 50_000
 
 
+def language_of(label: str) -> str:
+    """The language that a task's label means: "rs", "rust" and "Rust" are Rust."""
+    low = label.strip().lower()
+    named = {name.lower(): name for name in LANGUAGES.values()}
+    return LANGUAGES.get(low) or named.get(low) or label.strip()
+
+
 def submission_of(run: str, archive: Path) -> SubmissionRow | None:
     """None where there is no readable archive."""
     sizes: Counter[str] = Counter()

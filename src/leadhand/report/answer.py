@@ -5,6 +5,9 @@ from __future__ import annotations
 from leadhand.analysis.compare import compare
 from leadhand.report.evidence import Evidence, mean_of
 
+NAMED = 6
+"""So many designs of the frontier are named; the table has them all."""
+
 
 def answer(e: Evidence) -> str:
     """A few sentences from the numbers alone."""
@@ -17,9 +20,13 @@ def answer(e: Evidence) -> str:
         parts.append(_rivals(e, best.design))
     frontier = [s for s in known if s.on_frontier]
     if frontier:
-        frontier.sort(key=lambda s: mean_of(s.cost) or 0.0)
-        names = "; ".join(f"{s.design} ({100 * (s.frontier or 0):.0f} %)" for s in frontier)
-        parts.append(f"From cheap to dear, nobody beats these by their means: {names}; in brackets, how sure that is.")
+        surest = sorted(frontier, key=lambda s: -(s.frontier or 0.0))[:NAMED]
+        surest.sort(key=lambda s: mean_of(s.cost) or 0.0)
+        names = "; ".join(f"{s.design} ({100 * (s.frontier or 0):.0f} %)" for s in surest)
+        more = f"; and, less sure, {len(frontier) - NAMED} more" if len(frontier) > NAMED else ""
+        parts.append(
+            f"From cheap to dear, nobody beats these by their means: {names}{more}; in brackets, how sure that is."
+        )
     parts.append(_bounds(e))
     parts.append(_sight(e))
     return " ".join(p for p in parts if p)

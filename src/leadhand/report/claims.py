@@ -69,12 +69,22 @@ def _points(x: Estimate) -> str:
     return f"{shown(x.value, 'points')} points ({shown(x.low, 'points')} to {shown(x.high, 'points')})"
 
 
-def _ratio(b: Bootstrap, unit: str = "x", factor: float = 1.0) -> str:
+def _ratio(b: Bootstrap) -> str:
     if b.value is None:
         return "no number"
     if b.low is None or b.high is None:
-        return f"{factor * b.value:.2f}{unit} (no interval)"
-    return f"{factor * b.value:.2f}{unit} ({factor * b.low:.2f} to {factor * b.high:.2f})"
+        return f"{b.value:.2f}x (no interval)"
+    return f"{b.value:.2f}x ({b.low:.2f} to {b.high:.2f})"
+
+
+def _percent(b: Bootstrap) -> str:
+    """A difference of shares, in percentage points."""
+    if b.value is None:
+        return "no number"
+    whole = f"{shown(b.value, 'points')} percentage points"
+    if b.low is None or b.high is None:
+        return f"{whole} (no interval)"
+    return f"{whole} ({shown(b.low, 'points')} to {shown(b.high, 'points')})"
 
 
 def _sign(x: Estimate, wanted: int, shift: float = 0.0) -> Verdict:
@@ -159,7 +169,7 @@ def _cheap_planners(e: Evidence) -> Found:
         if found.low is not None and found.high is not None:
             verdict = "supported" if found.low > 0 else ("refuted" if found.high < 0 else "undecided")
         shares = f"share of {strong.label}'s gain minus share of its added cost"
-        yield verdict, f"{mixed.label}: {shares} {_ratio(found, ' points', 100)}"
+        yield verdict, f"{mixed.label}: {shares} {_percent(found)}"
 
 
 def _cheap_implementers(e: Evidence) -> Found:
@@ -262,7 +272,8 @@ _CLAIMS = (
     ),
     (
         "One strong lead with 16 cheap planners comes within 1.4 points of the strong team at 70 % lower cost.",
-        "Supported where both hold (one-sided tests, 5 %): reward at most 1.4 points lower, cost at least 70 % lower.",
+        "Supported where both hold (one-sided tests, 5 %): reward at most 1.4 points lower, cost at least 70 % lower. "
+        "Refuted where reward is surely more than 1.4 points lower, or cost surely less than 70 % lower.",
         "a mixed P team of 16 workers and the homogeneous PIV team",
         _many_cheap,
     ),

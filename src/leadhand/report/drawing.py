@@ -37,7 +37,15 @@ def log_axis(ax: Axes, values: Sequence[float], money: bool) -> None:
 
 
 def tradeoff(
-    ax: Axes, t: Table, x: str, *, y: str = "reward", label: str = "design", money: bool = True, name_all: bool = False
+    ax: Axes,
+    t: Table,
+    x: str,
+    *,
+    y: str = "reward",
+    label: str = "design",
+    money: bool = True,
+    name_all: bool = False,
+    keys: bool = True,
 ) -> None:
     """Reward against cost or time: colour by models, shape by guidance, open for solo, half open for groups without a
     lead; the frontier as a line. What is an upper bound only is a cross, and on no frontier.
@@ -56,7 +64,8 @@ def tradeoff(
     ax.step([b[0] for b in best], [b[1] for b in best], where="post", color="#555555", lw=1.0, ls="--", zorder=2)
     ax.set_xlabel(t.label(x))
     ax.set_ylabel(t.label(y))
-    _keys(ax, colour, [r for _, r in rows])
+    if keys:
+        _keys(ax, colour, [r for _, r in rows])
     on = {(r[x], r[y]) for _, r in rows} if name_all else set(best)
     others = [(r[x], r[y]) for _, r in rows]
     named = [(r[x], r[y], r[label]) for _, r in rows if r["kind"] == BOUND or (r[x], r[y]) in on]

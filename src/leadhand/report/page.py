@@ -14,7 +14,7 @@ from leadhand.report.evidence import Evidence
 from leadhand.report.exhibit import Absent, Exhibit
 from leadhand.report.images import inline
 from leadhand.report.method import METHOD, WORDS, calibration
-from leadhand.report.table import as_html, cells
+from leadhand.report.table import as_html, cells, counted
 
 MOST_ROWS = 400
 """A longer table is in the folder of tables, not in the page."""
@@ -70,12 +70,12 @@ def _shell(name: str, body: str, data: object) -> str:
 
 
 def _where(e: Evidence) -> str:
-    counted = sum(s.standing.counted for s in e.summaries.values())
+    runs = sum(s.standing.counted for s in e.summaries.values())
     spent = together(e.spending).total if e.spending else float(e.scores.frame["cost"].sum() or 0.0)
     dollars = f", ${spent:,.2f} spent" if spent else ""
     return (
-        f"{e.name}: {len(e.factors)} designs, {len(e.scores.tasks)} tasks, {e.scores.repeats} repeats; "
-        f"{counted:,} runs count{dollars}."
+        f"{e.name}: {counted(len(e.factors), 'design')}, {counted(len(e.scores.tasks), 'task')}, "
+        f"{counted(e.scores.repeats, 'repeat')}; {counted(runs, 'run')} that count{'s' if runs == 1 else ''}{dollars}."
     )
 
 
@@ -131,15 +131,15 @@ def _tried_in_vain(e: Evidence) -> list[str]:
     if every.attempts_made:
         designs = sum(s.attempts_made > 0 for s in e.spending)
         told.append(
-            f"{every.attempts_made} archived attempts of {designs} designs failed or were lost: "
+            f"{counted(every.attempts_made, 'archived attempt')} of {counted(designs, 'design')} failed or were lost: "
             f"${every.attempts:,.2f} settled, and at most ${every.attempts_unknown:,.2f} more of unknown billing. "
             "The settled dollars are in the cost of the runs that replaced them (where none did, in the study's "
             "total alone): see the table of what the study cost."
         )
     if every.dropped_runs:
         told.append(
-            f"{every.dropped_runs} runs that the study no longer asks for cost ${every.dropped:,.2f}: in its total, "
-            "and in no design's mean."
+            f"{counted(every.dropped_runs, 'run')} that the study no longer asks for cost ${every.dropped:,.2f}: in "
+            "its total, and in no design's mean."
         )
     if every.unknown:
         told.append(

@@ -91,6 +91,11 @@ def _minus(text: str) -> str:
     return text[1:] if not text.strip("+-0.") else text.replace("-", "−")
 
 
+def counted(number: int, what: str) -> str:
+    """ "1 run", "2 runs"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def cells(t: Table) -> list[list[str]]:
     return [[shown(v, c.kind) for v, c in zip(row, t.columns, strict=True)] for row in t.rows]
 

@@ -46,7 +46,8 @@ def _raster(e: Evidence) -> Exhibit | Absent:
     assert e.tables is not None
     rows = []
     phases, calls = e.tables["phases"], e.tables["delegations"]
-    for f in _teams(e)[:SHOWN_DESIGNS]:
+    teams = _teams(e)
+    for f in teams[:SHOWN_DESIGNS]:
         mine = e.of(f.label).select("run").join(phases, on="run").filter(pl.col("ended_s") > 0)
         step = max(1, len(mine) // SHOWN_RUNS)
         some = mine.sort("first_write_s", "run", nulls_last=True)[::step]
@@ -68,7 +69,8 @@ def _raster(e: Evidence) -> Exhibit | Absent:
             ("end", "End of the run", "minutes"),
         ],
         rows,
-        f"At most about {SHOWN_RUNS} runs of each design, evenly picked in the order of their first source write.",
+        f"At most about {SHOWN_RUNS} runs of each design, evenly picked in the order of their first source write"
+        + (f"; the first {SHOWN_DESIGNS} of {len(teams)} designs." if len(teams) > SHOWN_DESIGNS else "."),
         groups_note(e),
     )  # fmt: skip
     caption = (
@@ -91,7 +93,9 @@ def _draw_raster(fig: Figure, t: Table) -> None:
     for ax, design in zip(axes.flat, designs, strict=False):
         mine = [(i, r) for i, r in enumerate(rows) if r["design"] == design]
         lengths = [r for _, r in mine if r["at"] is None]
-        ax.hlines([r["row"] for r in lengths], 0, [r["end"] for r in lengths], color="#E3E3E3", lw=1.5, zorder=1)
+        for i, r in mine:
+            if r["at"] is None:
+                mark(ax.plot([0, r["end"]], [r["row"]] * 2, color="#E3E3E3", lw=1.5, zorder=1)[0], i)
         for stage, colour in STAGE.items():
             calls = [(r["at"], r["row"]) for _, r in mine if r["phase"] == stage]
             ax.plot([c[0] for c in calls], [c[1] for c in calls], "|", color=colour, ms=5, mew=1.4, zorder=3)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from leadhand.analysis.submission import language_of
 from leadhand.report.drawing import stacked
 from leadhand.report.evidence import Evidence
 from leadhand.report.exhibit import Absent, Exhibit
-from leadhand.report.table import Table, table
+from leadhand.report.style import percent
+from leadhand.report.table import Table, counted, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -88,34 +91,50 @@ def _submissions(e: Evidence) -> Exhibit | Absent:
     found = e.tables["submissions"] if e.tables is not None else None
     if found is None or not len(found):
         return Absent("submissions", "What was handed in", "28", "submissions stored with their runs")
-    rows = []
-    for f in e.factors.values():
-        mine = e.of(f.label).select("run").join(found, on="run")
-        if not len(mine):
-            continue
-        python = float((mine["language"] == "Python").mean() or 0.0)  # type: ignore[arg-type]
-        none = float((mine["language"] == "").mean() or 0.0)  # type: ignore[arg-type]
-        top = mine.filter(pl.col("language") != "")["language"].mode().sort()
-        files = mine["source_files"].median()
-        rows.append(
-            (f.label, python, 1 - python - none, none, top[0] if len(top) else None, float(files or 0), len(mine))  # type: ignore[arg-type]
-        )
+    rows = [row for f in e.factors.values() if (row := _submitted(e, f.label, found)) is not None]
     if not rows:
         return Absent("submissions", "What was handed in", "28", "submissions of runs that count")
+    unknown = sum(task not in e.scores.languages for task in e.scores.tasks)
     t = table(
         [
-            ("design", "Design", "text"), ("python", "Python", "percent"), ("other", "another language", "percent"),
+            ("design", "Design", "text"), ("original", "the original's language", "percent"),
+            ("python", "Python", "percent"), ("other", "another language", "percent"),
             ("none", "no source file", "percent"), ("top", "Most often", "text"),
             ("files", "Source files (median)", "number"), ("n", "Submissions", "count"),
         ],
         rows,
         "The dominant language of a submission has the most bytes among its source files, without the files that the "
-        "benchmark asks for (compile.sh).",
+        "benchmark asks for (compile.sh). Python: where the original is in another language.",
+        f"Of {counted(unknown, 'task')} the original's language is not known; theirs count as Python or another." if unknown else
+        "",
     )  # fmt: skip
 
     def draw(fig: Figure, t: Table) -> None:
-        stacked(fig.subplots(), t, ("python", "other", "none"), palette=("#0072B2", "#D55E00", "#B5B5B5"))
+        parts = ("original", "python", "other", "none")
+        stacked(fig.subplots(), t, parts, palette=("#009E73", "#0072B2", "#D55E00", "#B5B5B5"))
         fig.axes[0].set_xlabel("Share of submissions")
+        fig.axes[0].xaxis.set_major_formatter(percent)
 
     caption = "The language that most of a submission's bytes are in."
     return Exhibit("submissions", "What was handed in", "28", caption, t, draw, (7.4, 1.3 + 0.27 * len(rows)))
+
+
+def _submitted(e: Evidence, design: str, found: pl.DataFrame) -> tuple[object, ...] | None:
+    """One design's submissions by their dominant language; None where none is stored."""
+    mine = e.of(design).select("run", "task").join(found, on="run")
+    if not len(mine):
+        return None
+    kinds = [
+        _kind(language, e.scores.languages.get(task, "")) for task, language in mine.select("task", "language").rows()
+    ]
+    shares = [kinds.count(k) / len(kinds) for k in ("original", "python", "other", "none")]
+    top = Counter(language for language in mine["language"].to_list() if language).most_common(1)
+    return (design, *shares, top[0][0] if top else None, float(mine["source_files"].median() or 0), len(mine))  # type: ignore[arg-type]
+
+
+def _kind(language: str, original: str) -> str:
+    if not language:
+        return "none"
+    if original and language == language_of(original):
+        return "original"
+    return "python" if language == "Python" else "other"

@@ -40,7 +40,7 @@ def _counts(e: Evidence) -> tuple[str, ...]:
         if sum(getattr(s, k) for s in left)
     ]  # fmt: skip
     many = f"{sum(s.left_out for s in left)} of {total} runs of {len(left)} designs are left out: {', '.join(kinds)}."
-    return (many, "`bounds`: where the mean can lie, whatever the tasks without a counted run would have given.")
+    return (many, "Bounds: where the mean can lie, whatever the tasks without a counted run would have given.")
 
 
 def _designs(e: Evidence) -> Exhibit:
@@ -79,20 +79,19 @@ def _designs(e: Evidence) -> Exhibit:
     return Exhibit("designs", "All designs", "", "What each design earns and costs.", made)
 
 
-def _points(e: Evidence, which: str, label: str) -> Table:
+def _points(e: Evidence, *columns: tuple[str, str, Kind]) -> Table:
     rows = []
     for s in e.summaries.values():
         f = e.factors[s.design]
         x = {
             "cost": mean_of(s.cost), "minutes": mean_of(s.minutes), "total": s.total_cost,
             "hours": s.total_minutes / 60 if s.total_minutes is not None else None,
-        }[which]  # fmt: skip
-        rows.append((s.design, f.models, f.guidance, kind_of(f), x, *triple(s.reward)))
-    kind: Kind = "usd" if which in ("cost", "total") else "minutes"
+        }  # fmt: skip
+        rows.append((s.design, f.models, f.guidance, kind_of(f), *(x[c[0]] for c in columns), *triple(s.reward)))
     return table(
         [
             ("design", "Design", "text"), ("models", "Models", "text"), ("guidance", "Guidance", "text"),
-            ("kind", "Kind", "text"), (which, label, kind), ("reward", "Mean reward", "reward"),
+            ("kind", "Kind", "text"), *columns, ("reward", "Mean reward", "reward"),
             ("low", "low", "reward"), ("high", "high", "reward"),
         ],
         rows,
@@ -107,7 +106,7 @@ _BARS = (
 
 
 def _against_cost(e: Evidence) -> Exhibit:
-    t = _points(e, "cost", "Mean cost per task ($)")
+    t = _points(e, ("cost", "Mean cost per task ($)", "usd"))
     return Exhibit(
         "cost", "Reward against cost", "2", f"Mean reward and mean dollars per task of every design. {_BARS}", t,
         lambda fig, t: tradeoff(fig.subplots(), t, "cost"), (8.2, 4.6),
@@ -115,7 +114,7 @@ def _against_cost(e: Evidence) -> Exhibit:
 
 
 def _against_time(e: Evidence) -> Exhibit:
-    t = _points(e, "minutes", "Mean wall-clock per task (minutes)")
+    t = _points(e, ("minutes", "Mean wall-clock per task (minutes)", "minutes"))
     caption = f"Mean reward and mean minutes of active time per task; resumed runs are left out of the time. {_BARS}"
     return Exhibit(
         "time", "Reward against wall-clock", "7", caption, t,
@@ -124,12 +123,27 @@ def _against_time(e: Evidence) -> Exhibit:
 
 
 def _totals(e: Evidence) -> Exhibit:
-    t = _points(e, "total", "Cost of one pass over the benchmark ($)")
-    caption = f"Mean reward and what one pass over all {len(e.scores.tasks)} tasks costs. {_BARS}"
+    timed = any(s.total_minutes is not None for s in e.summaries.values())
+    hours: list[tuple[str, str, Kind]] = [("hours", "Wall-clock of one pass (hours)", "hours")] if timed else []
+    t = _points(e, ("total", "Cost of one pass over the benchmark ($)", "usd"), *hours)
+    caption = (
+        f"Mean reward and what one pass over all {len(e.scores.tasks)} tasks costs"
+        + (", in dollars and in hours, one run after the other. " if timed else ". ")
+        + _BARS
+    )
     return Exhibit(
-        "totals", "Reward against the benchmark's total cost", "18", caption, t,
-        lambda fig, t: tradeoff(fig.subplots(), t, "total"), (8.2, 4.6),
-    )  # fmt: skip
+        "totals", "Reward against the benchmark's totals", "18", caption, t, _draw_totals, (12.4 if timed else 8.2, 4.6)
+    )
+
+
+def _draw_totals(fig: Figure, t: Table) -> None:
+    if not any(c.key == "hours" for c in t.columns):
+        tradeoff(fig.subplots(), t, "total")
+        return
+    left, right = fig.subplots(1, 2, sharey=True)
+    tradeoff(left, t, "total", keys=False)
+    tradeoff(right, t, "hours", money=False)
+    right.set_ylabel("")
 
 
 def comparison_row(c: Comparison, *, reachable: bool = True) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from leadhand.analysis.stats.power import tasks_for_width
 from leadhand.analysis.stats.stability import correlation
 from leadhand.report.evidence import Evidence
 from leadhand.report.exhibit import Absent, Exhibit
-from leadhand.report.style import PALETTE
+from leadhand.report.style import PALETTE, mark
 from leadhand.report.table import Table, table
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def _scatter(e: Evidence) -> Exhibit | Absent:
     def draw(fig: Figure, t: Table) -> None:
         ax = fig.subplots()
         ax.plot([0, 1], [0, 1], color="#888888", lw=0.8, ls="--")
-        ax.scatter(t.column("first"), t.column("second"), s=16, color=PALETTE[0], alpha=0.6, linewidths=0)
+        for i, r in enumerate(t.dicts()):
+            mark(ax.plot(r["first"], r["second"], "o", ms=4, color=PALETTE[0], alpha=0.6, mew=0)[0], i)
         ax.set_xlim(-0.03, 1.03)
         ax.set_ylim(-0.03, 1.03)
         ax.set_aspect("equal")

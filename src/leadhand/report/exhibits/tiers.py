@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from leadhand.analysis.scores import common
 from leadhand.analysis.stats.intervals import Floats, mean, paired
 from leadhand.report.drawing import bars
-from leadhand.report.evidence import Evidence, mean_of, triple
+from leadhand.report.evidence import Evidence, triple
 from leadhand.report.exhibit import Absent, Exhibit
 from leadhand.report.style import PALETTE, mark, signed
 from leadhand.report.table import Table, table
@@ -60,7 +62,7 @@ def _thirds(reward: Floats) -> list[str]:
 
 def _lift(e: Evidence) -> Exhibit | Absent:
     rows, notes = [], []
-    for design, base in _pairs(e)[:MOST]:
+    for design, base in _pairs(e):
         labels, against, note = tiers_of(e, base)
         notes.append(note)
         team, tiers = e.per_task(design, "reward"), np.array(labels)
@@ -79,16 +81,28 @@ def _lift(e: Evidence) -> Exhibit | Absent:
         ],
         rows,
         *dict.fromkeys(notes),
+        _shown_first(rows),
     )  # fmt: skip
 
     def draw(fig: Figure, t: Table) -> None:
         ax = fig.subplots()
-        bars(ax, t, "lift", group="design", across="tier", low="low", high="high")
+        bars(ax, first(t), "lift", group="design", across="tier", low="low", high="high")
         ax.yaxis.set_major_formatter(signed(factor=100))
         ax.set_ylabel("Lift (points)")
 
     caption = "Mean paired difference team − solo by difficulty of the task. 95 % intervals over tasks."
     return Exhibit("tiers", "Lift by difficulty", "22, 23", caption, t, draw, (9.0, 4.0))
+
+
+def first(t: Table, most: int = MOST) -> Table:
+    """The rows of the first designs: so many as a figure can show."""
+    designs = set(list(dict.fromkeys(t.column("design")))[:most])
+    return msgspec.structs.replace(t, rows=tuple(r for r in t.rows if r[t.at("design")] in designs))
+
+
+def _shown_first(rows: Sequence[tuple[object, ...]]) -> str:
+    designs = len({r[0] for r in rows})
+    return f"The figure shows the first {MOST} of {designs} designs; this table has all." if designs > MOST else ""
 
 
 def _tasks(e: Evidence) -> Exhibit | Absent:
@@ -126,21 +140,20 @@ def _tasks(e: Evidence) -> Exhibit | Absent:
 
 
 def _benchmarks(e: Evidence) -> Exhibit | Absent:
-    if e.tables is None:
-        return Absent("benchmarks", "Lift by benchmark", "30", "journals of two benchmarks")
+    if e.tables is None or not e.comparisons:
+        return Absent("benchmarks", "Lift by benchmark", "30", "journals of a team and its solo control")
     of_task = dict(e.tables["runs"].select("task", "benchmark").unique("task").iter_rows())
-    names = sorted(set(of_task.values()))
-    if len(names) < 2:
-        return Absent("benchmarks", "Lift by benchmark", "30", "journals of two benchmarks")
     where = np.array([of_task.get(t, "") for t in e.scores.tasks])
     rows = []
-    for design, base in _pairs(e)[:MOST]:
-        a, b = e.per_task(design, "reward"), e.per_task(base, "reward")
-        for name in names:
+    for design, base in _pairs(e):
+        a, b, cost = e.per_task(design, "reward"), e.per_task(base, "reward"), e.per_task(design, "cost")
+        for name in sorted(set(of_task.values())):
             inside = common(a, b) & (where == name)
             if inside.any():
-                found = paired(a[inside], b[inside], "paper")
-                rows.append((design, name, *triple(found), found.n, mean_of(e.summaries[design].cost)))
+                found, spent = paired(a[inside], b[inside], "paper"), cost[inside & np.isfinite(cost)]
+                rows.append((design, name, *triple(found), found.n, float(spent.mean()) if len(spent) else None))
+    if not rows:
+        return Absent("benchmarks", "Lift by benchmark", "30", "tasks that a team and its solo control have in common")
     t = table(
         [
             ("design", "Design", "text"), ("benchmark", "Benchmark", "text"), ("lift", "Lift (reward)", "points"),
@@ -149,11 +162,12 @@ def _benchmarks(e: Evidence) -> Exhibit | Absent:
         ],
         rows,
         "95 % normal intervals of the paired per-task differences, as the paper has them for Commit0-Lite.",
+        _shown_first(rows),
     )  # fmt: skip
 
     def draw(fig: Figure, t: Table) -> None:
         ax = fig.subplots()
-        bars(ax, t, "lift", group="benchmark", across="design", low="low", high="high")
+        bars(ax, first(t), "lift", group="benchmark", across="design", low="low", high="high")
         ax.yaxis.set_major_formatter(signed(factor=100))
         ax.set_ylabel("Lift (points)")
 
