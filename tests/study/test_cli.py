@@ -112,7 +112,7 @@ def test_a_plan_says_what_it_costs_and_what_that_is_known_from(tmp_path: Path) -
     assert usd == pytest.approx(600 * 0.24, rel=0.3)  # published: $0.24 a task
     assert re.search(r"terra_P +\$\S+ \(\$\S+ to \$\S+\) +unknown +price alone", said)
     assert "[1] gpt-5.6-sol alone on programbench: $0.24 a task (" in said
-    assert "runs      18,600, 16 at once; the forecast is for tasks like programbench" in said
+    assert "runs      18,600, 16 sandboxes at once; the forecast is for tasks like programbench" in said
     assert re.search(r"^dollars   \$[\d,]+ \(\$[\d,]+ to \$[\d,]+\)$", said, re.MULTILINE)
     assert re.search(r"^hours     [\d.]+ \([\d.]+ to [\d.]+\), grading not counted$", said, re.MULTILINE)
     assert "without   19 designs that neither runs nor figures tell of" in said

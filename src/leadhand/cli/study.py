@@ -30,7 +30,9 @@ def plan(
     past: Annotated[
         list[str] | None, typer.Option(help="Folder with past runs to learn costs from: a study or ./runs. Repeatable.")
     ] = None,
-    concurrency: Annotated[int | None, typer.Option(help="Runs at once (default: the file's).")] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(help="Sandboxes at once, one a run, k a best-of-k (default: the file's).")
+    ] = None,
     max_usd: Annotated[str, typer.Option(help="Budget of the whole study, or `none` (default: the file's).")] = "",
     json: Json = False,
 ) -> None:
@@ -46,7 +48,9 @@ def run(
     folder: Annotated[str, typer.Option(help="Where the study goes (default: studies/NAME).")] = "",
     engine: Annotated[str, typer.Option(help="local, or ray (a cluster; needs leadhand[ray]).")] = "local",
     address: Annotated[str, typer.Option(help="ray: the cluster's address (default: one on this machine).")] = "",
-    concurrency: Annotated[int | None, typer.Option(help="Runs at once (default: the file's).")] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(help="Sandboxes at once, one a run, k a best-of-k (default: the file's).")
+    ] = None,
     max_usd: Annotated[str, typer.Option(help="Budget of the whole study, or `none` (default: the file's).")] = "",
     base_url: Annotated[list[str] | None, typer.Option(help="Server to use: URL, or MODEL=URL. Repeatable.")] = None,
     sandbox: Annotated[str, typer.Option(help="docker, bwrap or local (default: the file's).")] = "",

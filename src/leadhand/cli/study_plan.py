@@ -96,7 +96,9 @@ def _expected(line: Line) -> tuple[str, str]:
 
 def _sums(p: Plan, console: Console) -> None:
     f = p.forecast
-    console.print(f"runs      {p.runs:,}, {p.concurrency} at once; the forecast is for tasks like {p.like}", **WIDE)  # type: ignore[arg-type]
+    console.print(
+        f"runs      {p.runs:,}, {p.concurrency} sandboxes at once; the forecast is for tasks like {p.like}", **WIDE
+    )  # type: ignore[arg-type]
     console.print(f"dollars   {'unknown' if f.usd is None else dollars(f.usd)}")
     console.print(f"hours     {'unknown' if f.hours is None else _hours(f.hours) + ', grading not counted'}")
     if f.unknown and f.usd is not None:
