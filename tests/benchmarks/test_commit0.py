@@ -15,10 +15,11 @@ import pytest
 from commit0_room import SMALL, locked, pack_tree, place, prepared_root
 
 from leadhand import sandboxes
+from leadhand.benchmarks.commit0 import sources
 from leadhand.benchmarks.commit0.benchmark import Commit0, Mode
 from leadhand.benchmarks.commit0.prepare import prepare
 from leadhand.benchmarks.commit0.prepared import VENV, Place
-from leadhand.benchmarks.commit0.rows import row
+from leadhand.benchmarks.commit0.rows import Row, row
 from leadhand.core.errors import GradingError, UsageError
 from leadhand.core.ports import Sandbox, StartSandbox
 from leadhand.core.values import Grade, Mount, SandboxSpec
@@ -265,3 +266,60 @@ async def test_the_same_counts_in_docker(root: Path, tmp_path: Path) -> None:
     where, one = place(root, "cachetools"), row("cachetools")
     assert (await scored("cachetools", where.stub)).passed == one.stub_passes
     assert (await scored("cachetools", where.reference)).passed == one.reference_passes
+
+
+def upstream(root: Path, folder: Path) -> Row:
+    """Upstream's repository of a library as it would be: the reference, then the stub with its specification."""
+    origin = folder / "commit-0/cachetools"
+    where, one = place(root, "cachetools"), row("cachetools")
+
+    def git(*words: str) -> str:
+        who = ["-c", "user.name=x", "-c", "user.email=x@localhost"]
+        done = subprocess.run(["git", "-C", str(origin), *who, *words], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    origin.mkdir(parents=True)
+    git("init", "-q")
+    commits = []
+    for tree in (where.reference, where.stub):
+        shutil.copytree(tree, origin, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
+        if tree == where.stub:
+            (origin / "spec.pdf.bz2").write_bytes(b"the specification\0")
+        git("add", "-A", "-f")
+        git("commit", "-q", "-m", "x")
+        commits.append(git("rev-parse", "HEAD"))
+    return msgspec.structs.replace(one, reference_commit=commits[0], base_commit=commits[1])
+
+
+@pytest.mark.anyio
+async def test_upstreams_repository_goes_first_where_it_can_be_reached(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = await anyio.to_thread.run_sync(upstream, root, tmp_path / "host")
+    (tmp_path / "commit0").mkdir()
+    os.symlink(root / "archives", tmp_path / "commit0/archives")
+    said = list[str]()
+    monkeypatch.setattr(sources, "GIT", f"file://{tmp_path}/nowhere/{{repo}}")
+    assert await prepare(one, said.append, root=tmp_path / "commit0")
+    from_pypi = Place(one, tmp_path / "commit0").need()
+    monkeypatch.setattr(sources, "GIT", f"file://{tmp_path}/host/{{repo}}")
+    assert await prepare(one, said.append, root=tmp_path / "commit0", again=True)
+    from_git = Place(one, tmp_path / "commit0").need()
+    assert (from_pypi.source, from_git.source) == ("pypi", "git")
+    assert set(from_git.files) - set(from_pypi.files) == {"spec.pdf.bz2"}
+    assert {k: v for k, v in from_git.files.items() if k != "spec.pdf.bz2"} == from_pypi.files
+    # What is reached and does not have the commit is no reason to give up.
+    gone = msgspec.structs.replace(one, base_commit="0" * 40)
+    assert await prepare(gone, said.append, root=tmp_path / "commit0", again=True)
+    assert any(line.startswith("from PyPI: cannot fetch cachetools") for line in said)
+    assert Place(gone, tmp_path / "commit0").need().source == "pypi"
+
+
+def test_what_a_repository_downloads_comes_from_the_release(tmp_path: Path) -> None:
+    for name in ("babel/global.dat", "babel/locale-data/de.dat", "babel/core.py"):
+        (tmp_path / "release" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "release" / name).write_text("x")
+    sources.add(tmp_path / "release", sources.GENERATED["babel"], tmp_path / "one", tmp_path / "two")
+    for tree in ("one", "two"):
+        found = {p.relative_to(tmp_path / tree).as_posix() for p in (tmp_path / tree).rglob("*") if p.is_file()}
+        assert found == {"babel/global.dat", "babel/locale-data/de.dat"}

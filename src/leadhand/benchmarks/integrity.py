@@ -17,6 +17,7 @@ from leadhand.core.values import Assistant, Task, ToolCall, Value
 
 Kind = Literal["network", "target", "history", "decompiling", "reference", "grader"]
 MOST = 200
+OF_HARBOR = ("/tests", "/logs/verifier", "/solution")
 
 
 class Finding(Value, frozen=True, kw_only=True):
@@ -124,4 +125,5 @@ def rules_of(task: Task) -> Rules:
         link=link,
         tests=task.benchmark == "commit0",
         network=task.network,
+        grader=OF_HARBOR if task.benchmark == "harbor" else Rules().grader,
     )

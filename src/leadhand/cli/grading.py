@@ -142,6 +142,8 @@ def _prove(o: Options, wanted: Sequence[What], *, as_json: bool) -> int:
         showing.print_json(proofs)
     else:
         _print(proofs)
+        for set_ in dict.fromkeys(task.labels["set"] for task in tasks if "set" in task.labels):
+            print(set_)
         print(f"{len(proofs) - wrong} of {len(proofs)} as expected, in {time.monotonic() - began:.0f} s")
     return 1 if wrong else 0
 

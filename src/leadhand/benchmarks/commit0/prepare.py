@@ -34,31 +34,42 @@ NEWER_UNPARSE = ("jinja", "babel")
 
 
 async def prepare(row: Row, say: Say, *, root: Path | None = None, source: str = "auto", again: bool = False) -> bool:
-    """Prepare one library; False where it was. `source`: pypi, git, or auto (PyPI where the library is there).
+    """Prepare one library; False where it was. `source`: git (upstream's repository), pypi, or auto: git where it can
+    be reached, else PyPI where the library is there.
 
     Raises `UsageError` with the remedy. What was begun and not ended is begun anew the next time.
     """
     place = Place(row, root)
     if not again and place.read() is not None:
         return False
-    source = _source(row, source)
+    choice = await anyio.to_thread.run_sync(_sources, row, source)
     building = place.root / f".{row.name}.{os.getpid()}"
     began = time.monotonic()
-    await anyio.to_thread.run_sync(_discard, place.root, row.name)
-    try:
-        await _build(row, source, building, place, say, began)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(partial(shutil.rmtree, building, ignore_errors=True))
+    for chosen in choice:
+        await anyio.to_thread.run_sync(_discard, place.root, row.name)
+        try:
+            await _build(row, chosen, building, place, say, began)
+        except UsageError as error:
+            if chosen == choice[-1]:
+                raise
+            say(f"from PyPI: {error}")
+        else:
+            break
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(partial(shutil.rmtree, building, ignore_errors=True))
     return True
 
 
-def _source(row: Row, wish: str) -> str:
-    if wish == "auto":
-        wish = "pypi" if row.sdist else "git"
+def _sources(row: Row, wish: str) -> tuple[str, ...]:
+    """Where to take a library from, in the order in which it is tried. Blocks."""
     if wish == "pypi" and not row.sdist:
         raise UsageError(f"{row.name} is not on PyPI as the benchmark has it; it can only come from git ({row.repo})")
-    return wish
+    if wish != "auto":
+        return (wish,)
+    if not row.sdist:
+        return ("git",)
+    return ("git", "pypi") if sources.reachable(sources.GIT.format(repo=row.repo)) else ("pypi",)
 
 
 def _discard(root: Path, name: str) -> None:
@@ -114,6 +125,11 @@ def _trees(row: Row, source: str, building: Path, root: Path) -> None:
     reference, stub = building / "reference", building / "stub"
     if source == "git":
         sources.clone(row, reference, stub)
+        if generated := sources.GENERATED.get(row.name):
+            release = building / "release"
+            sources.unpack(sources.fetch(row.sdist, row.sha256, "sdist", root / "archives"), release)
+            sources.add(release, generated, reference, stub)
+            shutil.rmtree(release)
         return
     archive = sources.fetch(row.sdist, row.sha256, "sdist", root / "archives")
     sources.unpack(archive, reference)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import ssl
 import subprocess
@@ -21,7 +22,37 @@ IDS = ("commit0==0.1.8", "b5369d7c814d2f2b82f39da60849f7b8519f277a05c5ed91a591b8
 """Upstream's wheel: the lists of scored tests are in it."""
 
 GIT = "https://github.com/{repo}"
+GENERATED = {"babel": ("babel/global.dat", "babel/locale-data/*.dat")}
+"""Files that a library's repository makes of something that it downloads. Its release has them."""
 TIMEOUT_S = 120.0
+PROBE_S = 20.0
+
+
+_host_answers: dict[str, bool] = {}
+
+
+def reachable(url: str) -> bool:
+    """Whether a repository can be read from here. Asked once for all that lie on the same host."""
+    host = url.rpartition("/")[0].rpartition("/")[0]
+    if host not in _host_answers:
+        command = ["git", "ls-remote", "--exit-code", "-q", url, "HEAD"]
+        env = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=PROBE_S, env=env)
+            _host_answers[host] = done.returncode == 0
+        except (OSError, subprocess.TimeoutExpired):
+            _host_answers[host] = False
+    return _host_answers[host]
+
+
+def add(release: Path, patterns: tuple[str, ...], *trees: Path) -> None:
+    """Copy what a release has by these patterns into each tree."""
+    for pattern in patterns:
+        for path in release.glob(pattern):
+            for tree in trees:
+                target = tree / path.relative_to(release)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
 
 
 def fetch(requirement: str, sha256: str, kind: str, folder: Path) -> Path:

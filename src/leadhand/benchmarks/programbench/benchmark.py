@@ -33,6 +33,9 @@ from leadhand.core.values import Grade, Grader, Limits, Mount, Task
 LIMITS = Limits(command_s=180.0, run_s=21_600.0, cpus=20.0, memory_mb=61_440)
 """Those of the published baseline; memory and processors are clamped to the host's."""
 
+ENV = {"MANPAGER": "cat", "LESS": "-R", "PIP_PROGRESS_BAR": "off", "TQDM_DISABLE": "1"}
+"""The baseline's, beside what every sandbox sets."""
+
 TARGET = "/reference/executable"
 GRADING_S = 7200.0
 STOP_S = 90.0
@@ -105,10 +108,11 @@ class ProgramBench:
             limits=LIMITS,
             image=image,
             user="agent",
+            env=ENV,
             mounts=(Mount(source=reference.path, target=TARGET),),
             reference=TARGET,
             grader=grader,
-            digest=digest(canonical(["programbench", prompt, LIMITS, image, reference.image_id])),
+            digest=digest(canonical(["programbench", prompt, LIMITS, ENV, image, reference.image_id])),
             grader_digest=digest(canonical(["programbench", VERSION, IMAGE_TAG, one.id, one.tests_digest])),
             labels={
                 "language": one.language,
