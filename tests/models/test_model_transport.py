@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -116,6 +117,31 @@ async def test_a_silent_server_meets_the_total_deadline() -> None:
     async with raw_server(wait) as url:
         error = await fault_of(url, timeout_s=0.3)
     assert (error.fault, error.maybe_billed) == ("timeout", True)
+
+
+@pytest.mark.anyio
+async def test_a_deadline_that_meets_a_cancellation_leaves_nothing_behind() -> None:
+    """One of both is what the caller sees, and nothing of the other reaches what is awaited next."""
+
+    async def wait(stream: anyio.abc.SocketStream) -> None:
+        await anyio.sleep(30)
+
+    async with raw_server(wait) as url:
+        model = HttpModel(ChatWire(), "m", url, lambda path, body: {}, stream=False)
+        seen = set()
+        for outer in (0.05, 0.0999, 0.1, 0.1001, 0.2):
+            with anyio.move_on_after(outer) as scope:
+                with pytest.raises(ModelError, match="within 0.1 s"):
+                    await ask(model, conversation(), timeout_s=0.1)
+                seen.add("timeout")
+            if scope.cancelled_caught:
+                seen.add("cancelled")
+            task = asyncio.current_task()
+            assert task is not None
+            assert task.cancelling() == 0
+            await anyio.sleep(0)
+        await model.aclose()
+    assert seen == {"timeout", "cancelled"}
 
 
 @pytest.mark.anyio

@@ -85,7 +85,7 @@ class TeamSandbox:
         self._hold = hold
         self._runners: dict[str, Runner] = {}
         # One frame in flight per runner: an agent's commands run one after the other.
-        self._turns: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
+        self._turns: defaultdict[str, anyio.Lock] = defaultdict(partial(anyio.Lock, fast_acquire=True))
         # One frame in flight on the control runner, and no runner is born during a sweep, which would kill it.
         self._controlling = anyio.Lock()
         self._seen = Attribution(backend.changes)
