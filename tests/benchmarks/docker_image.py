@@ -69,6 +69,7 @@ def build(tag: str, scratch: Path) -> None:
         "run",
         "opt",
         "workspace",
+        "home/agent",
         "var/tmp",
     ):
         (root / name).mkdir(parents=True, exist_ok=True)
@@ -78,8 +79,9 @@ def build(tag: str, scratch: Path) -> None:
         if found := shutil.which(program, path="/usr/bin:/bin"):
             _copy(Path(found), root)
     _python(root)
-    (root / "etc/passwd").write_text("root:x:0:0::/root:/bin/bash\nagent:x:1000:1000::/tmp:/bin/bash\n")
+    (root / "etc/passwd").write_text("root:x:0:0::/root:/bin/bash\nagent:x:1000:1000::/home/agent:/bin/bash\n")
     (root / "etc/group").write_text("root:x:0:\nagent:x:1000:\n")
+    (root / "home/agent/tool").write_text("as a toolchain would be\n")
     (root / "etc/gitconfig").write_text("[safe]\n\tdirectory = *\n")
     packed = scratch / "rootfs.tar"
     with tarfile.open(packed, "w") as tar:
@@ -95,7 +97,7 @@ def _rooted(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uname = member.gname = "root"
     if member.name in ("./tmp", "./var/tmp"):
         member.mode = 0o1777
-    if member.name == "./workspace":
+    if member.name in ("./workspace", "./home/agent", "./home/agent/tool"):
         member.uid = member.gid = 1000
         member.uname = member.gname = "agent"
     return member

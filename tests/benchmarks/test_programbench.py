@@ -201,6 +201,7 @@ async def test_a_team_has_the_reference_at_a_path_that_no_build_can_take_away(
         mounts=stage_mounts(task, tmp_path / "mounts"),
         image=task.image,
         user=task.user,
+        env=task.env,
         limits=task.limits,
     )
     sandbox = await sandboxes.start(spec, "docker")
@@ -236,6 +237,11 @@ async def _reference_is_safe(sandbox: Sandbox) -> None:
         return (await sandbox.exec(command, agent="lead", timeout_s=60)).exit_code == 0
 
     assert await works("test $(id -un) = agent")
+    assert await works("test $HOME = /home/agent && test -s ~/tool && mkdir ~/.cache"), (
+        "the image's home, and the user's own"
+    )
+    assert await works("test $TQDM_DISABLE = 1 && test -z $LANG")
+    assert not await works("touch /usr/bin/mine || touch /mine")
     assert await works("./executable --no-such; test $? = 2")
     assert await works(f"{TARGET} --no-such; test $? = 2")
     for refused in ("cat ./executable", f"cat {TARGET}", f"rm -f {TARGET}", f"echo x > {TARGET}", f"cp {TARGET} y"):

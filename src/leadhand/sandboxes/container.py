@@ -47,12 +47,17 @@ def _limits(info: SandboxInfo) -> dict[str, Any]:
 
 
 def _closed(spec: SandboxSpec) -> dict[str, Any]:
-    """Only workspace, scratch, home, /tmp and /dev/shm can be written; no capability, nothing to gain one by."""
+    """Only workspace, scratch, home, /tmp and /dev/shm can be written; no capability, nothing to gain one by.
+
+    A user of the image's own has the home that the image gives it, with what is in it (a compiler's files, caches), and
+    can write what the image lets it.
+    """
+    home = {} if _is_images(spec.user) else {HOME: _FOLDER}
     return {
-        "ReadonlyRootfs": True,
+        "ReadonlyRootfs": not _is_images(spec.user),
         "CapDrop": ["ALL"],
         "SecurityOpt": ["no-new-privileges"],
-        "Tmpfs": {"/tmp": _FOLDER, "/var/tmp": _FOLDER, HOME: _FOLDER, OURS: _FOLDER},
+        "Tmpfs": {"/tmp": _FOLDER, "/var/tmp": _FOLDER, OURS: _FOLDER, **home},
         "Mounts": [*_volumes(spec, WORKSPACE, SCRATCH), *_binds(spec)],
     }
 
@@ -77,5 +82,11 @@ def _binds(spec: SandboxSpec) -> list[dict[str, Any]]:
 
 def _own_environment(spec: SandboxSpec) -> dict[str, str]:
     own = environment(spec)
-    theirs = ("PATH", "HOME", "USER", "LANG") if spec.whole else ("PATH",)  # the image's
-    return {key: value for key, value in own.items() if key not in theirs or (spec.whole and key in spec.env)}
+    images = spec.whole or _is_images(spec.user)
+    theirs = ("PATH", "HOME", "USER", "LANG") if images else ("PATH",)  # the image's
+    return {key: value for key, value in own.items() if key not in theirs or (images and key in spec.env)}
+
+
+def _is_images(user: str) -> bool:
+    """Whether this is a user whom the image knows by name. The engine starts nothing for a name that it does not."""
+    return user != "" and not user[0].isdigit()
