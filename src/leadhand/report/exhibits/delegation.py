@@ -38,7 +38,8 @@ def exhibits(e: Evidence) -> list[Exhibit | Absent]:
 
 
 def _teams(e: Evidence) -> list[Factors]:
-    return e.where(lambda f: plain(f) and not f.solo)
+    """The paper's standard arms, or else all teams."""
+    return e.where(lambda f: plain(f) and not f.solo) or e.where(lambda f: not f.solo)
 
 
 def _raster(e: Evidence) -> Exhibit | Absent:

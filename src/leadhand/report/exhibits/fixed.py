@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from leadhand.analysis.submission import language_of
@@ -95,6 +96,9 @@ def _submissions(e: Evidence) -> Exhibit | Absent:
     if not rows:
         return Absent("submissions", "What was handed in", "28", "submissions of runs that count")
     unknown = sum(task not in e.scores.languages for task in e.scores.tasks)
+    note = (
+        f"Of {counted(unknown, 'task')} the original's language is not known; it counts as another." if unknown else ""
+    )
     t = table(
         [
             ("design", "Design", "text"), ("original", "the original's language", "percent"),
@@ -105,8 +109,7 @@ def _submissions(e: Evidence) -> Exhibit | Absent:
         rows,
         "The dominant language of a submission has the most bytes among its source files, without the files that the "
         "benchmark asks for (compile.sh). Python: where the original is in another language.",
-        f"Of {counted(unknown, 'task')} the original's language is not known; theirs count as Python or another." if unknown else
-        "",
+        note,
     )  # fmt: skip
 
     def draw(fig: Figure, t: Table) -> None:
@@ -129,7 +132,8 @@ def _submitted(e: Evidence, design: str, found: pl.DataFrame) -> tuple[object, .
     ]
     shares = [kinds.count(k) / len(kinds) for k in ("original", "python", "other", "none")]
     top = Counter(language for language in mine["language"].to_list() if language).most_common(1)
-    return (design, *shares, top[0][0] if top else None, float(mine["source_files"].median() or 0), len(mine))  # type: ignore[arg-type]
+    files = float(np.median(mine["source_files"].to_numpy()))
+    return (design, *shares, top[0][0] if top else None, files, len(mine))
 
 
 def _kind(language: str, original: str) -> str:

@@ -187,8 +187,10 @@ def _draw_paired(fig: Figure, t: Table) -> None:
     forest(right, t, "minutes", "minutes_low", "minutes_high", names=False)
 
 
-def _frontier(e: Evidence) -> Exhibit:
+def _frontier(e: Evidence) -> Exhibit | Absent:
     found = [s for s in e.summaries.values() if s.frontier is not None and s.frontier >= 0.005]
+    if not found:
+        return Absent("frontier", "The frontier", "", "two tasks with reward and cost that all designs have in common")
     found.sort(key=lambda s: mean_of(s.cost) or 0.0)
     rows = [(s.design, s.frontier, s.on_frontier, mean_of(s.cost), mean_of(s.reward)) for s in found]
     t = table(
