@@ -9,8 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from leadhand.benchmarks.digests import content
 from leadhand.benchmarks.folder import SHIPPED, find_task
 from leadhand.benchmarks.loading import load
+from leadhand.benchmarks.programbench.express import express
 from leadhand.cli.bench import register
 from leadhand.core.errors import UsageError
 
@@ -104,6 +106,8 @@ def test_a_task_is_written_in_programbenchs_form(tmp_path: Path, monkeypatch: py
     ]
     with pytest.raises(UsageError, match=f"bench prepare programbench/leadhand__gridline.{name}"):
         find_task(f"programbench/leadhand__gridline.{name}")
+    again = express(find_task("numerus"), tmp_path / "again/tasks", tmp_path / "again/blobs")
+    assert content(str(tmp_path / "again/blobs" / again)) == content(str(tmp_path / "own/blobs" / again))
     monkeypatch.setenv("LEADHAND_PROGRAMBENCH_TASKS", str(tmp_path))
     with pytest.raises(UsageError, match="has no tasks/ and blobs/; `leadhand task to-programbench` makes them"):
         said("bench", "list", "programbench")

@@ -131,6 +131,7 @@ def test_a_team_on_a_task_by_programbenchs_own_evaluator(room: Room, tmp_path: P
     assert [(t["id"], t["tests"], t["state"]) for t in listed] == [(name, 18, "not prepared")]
     assert "its reference" in leadhand(env, "bench", "prepare", task)
     assert REFERENCE in leadhand(env, "bench", "show", task)
+    assert "needs its own image, for which bwrap is no place: --sandbox docker" in refused(env, *words(task, tmp_path))
     paths, entries = resumed_and_graded(task, env, tmp_path, "--sandbox", "docker", "-s", "finish_check=true")
     grade = next(e.event.grade for e in entries if isinstance(e.event, Graded))
     assert (grade.reward, grade.passed, grade.total) == (1.0, 18, 18)

@@ -44,6 +44,8 @@ def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | No
         raise UsageError(f"task {task.id} needs a closed sandbox: --sandbox bwrap or docker, not local")
     if task.whole:
         _check_whole(task, design, kind, request)
+    elif task.user and kind != "docker":
+        raise UsageError(f"task {task.id} needs its own image, for which {kind} is no place: --sandbox docker")
     if design.strategy == "best-of-k" and design.selector == "oracle" and task.grader is None:
         raise UsageError(f"selector 'oracle' needs a grader, and the task {task.id!r} has none: select by tests")
     if design.finish_check and not task.finish_check:

@@ -14,6 +14,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from leadhand.benchmarks.digests import content
 from leadhand.benchmarks.programbench.evaluate import Answer, Job
 from leadhand.benchmarks.programbench.instances import (
     IMAGE_TAG,
@@ -100,6 +101,7 @@ class ProgramBench:
             "blobs": str(self._blobs / one.id) if self._blobs is not None else "",
         }
         image = f"{one.image}:{IMAGE_TAG}"
+        tests = [one.tests_digest, *(content(options["blobs"]) if options["blobs"] else ())]
         grader = Grader(timeout_s=GRADING_S, options={k: v for k, v in options.items() if v})
         return Task(
             id=one.id,
@@ -113,7 +115,7 @@ class ProgramBench:
             reference=TARGET,
             grader=grader,
             digest=digest(canonical(["programbench", prompt, LIMITS, ENV, image, reference.image_id])),
-            grader_digest=digest(canonical(["programbench", VERSION, IMAGE_TAG, one.id, one.tests_digest])),
+            grader_digest=digest(canonical(["programbench", VERSION, IMAGE_TAG, one.id, *tests])),
             labels={
                 "language": one.language,
                 "difficulty": one.difficulty or UNLABELLED,

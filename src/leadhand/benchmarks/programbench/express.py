@@ -5,6 +5,7 @@ TASKS/ID/{task.yaml,tests.json}, BLOBS/ID/tests/BRANCH.tar.gz. Their scores are 
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -147,7 +148,12 @@ def _files(area: str, cases: list[Case], timeout_s: float) -> dict[str, str]:
 
 
 def _pack(path: Path, files: dict[str, str]) -> None:
-    with tarfile.open(path, "w:gz") as tar:
+    # Without the time of day: the same cases are the same archive.
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as tar,
+    ):
         for name, text in files.items():
             member = tarfile.TarInfo(name)
             member.size = len(text.encode())
