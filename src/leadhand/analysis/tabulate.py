@@ -32,7 +32,7 @@ from leadhand.analysis.rows import (
     RunRow,
 )
 from leadhand.analysis.texts import pairwise
-from leadhand.benchmarks.integrity import Finding, is_invalid
+from leadhand.benchmarks.integrity import Finding
 from leadhand.core.events import Graded
 
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -108,9 +108,7 @@ def _run(
         digest=fold.digest,
         version=fold.version,
         status=status,
-        valid=status not in INVALID and not is_invalid(found),
-        findings=len(found),
-        broken_rules=sum(f.severity == "invalid" for f in found),
+        **_by_the_rules(status, found),
         degraded=any(a.fault for a in agents),
         resumed=len(fold.sessions) > 1,
         reward=graded.grade.reward if graded and status != "infrastructure" else None,
@@ -161,6 +159,12 @@ def _run(
         critical_worker_s=fold.idle_worked,
         **_times(fold.agents.get(lead), workers),
     )
+
+
+def _by_the_rules(status: str, found: Sequence[Finding]) -> dict[str, Any]:
+    """The columns that say whether a run counts, and what its task's rules have to do with it."""
+    broken = sum(f.severity == "invalid" for f in found)
+    return {"valid": status not in INVALID and not broken, "findings": len(found), "broken_rules": broken}
 
 
 def _times(head: AgentTrack | None, workers: list[AgentTrack]) -> dict[str, Any]:
