@@ -11,17 +11,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from rich.console import Console
 from sessions import outcomes
 from study_files import HERE, Make, Provider
 
 from leadhand.analysis.tidy import read_scores
 from leadhand.cli import study_plan
-from leadhand.cli.study_live import drawn, line_of
+from leadhand.cli.study_live import drawn, fitting, line_of
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import AttemptFailed, AttemptStarted, Entry
 from leadhand.core.values import FREE
-from leadhand.study.board import Board
+from leadhand.study.board import Board, DesignLine
 from leadhand.study.copies import Copying
 from leadhand.study.engine import Job
 from leadhand.study.file import shipped
@@ -187,6 +189,22 @@ def test_the_board_counts_rate_dollars_and_the_expected_end() -> None:
     assert drawn("x", p) is not None
     lines = {line.name: line for line in p.designs}
     assert (lines["a"].done, lines["a"].reward, lines["b"].reward) == (1, 0.5, None)
+
+
+def test_where_not_all_designs_fit_those_that_run_are_shown() -> None:
+    lines = [
+        DesignLine(name=f"d{n}", runs=3, done=1, running=n == 7, reward=None, usd=None, minutes=None) for n in range(9)
+    ]
+    assert [d.name for d in fitting(lines, 4)] == ["d0", "d1", "d2", "d7"]
+    assert fitting(lines, 9) == lines
+    made, _ = board()
+    picture = msgspec.structs.replace(made.picture(), designs=tuple(lines))
+    out = Console(width=60, height=13, file=io.StringIO())
+    out.print(drawn("x", picture, out.height))
+    shown = out.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert len(shown) < 13
+    assert "d7" in "".join(shown)
+    assert shown[-1].startswith("and 4 more designs, 4/12 done")
 
 
 def test_the_board_says_why_nothing_moves() -> None:

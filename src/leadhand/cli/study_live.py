@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leadhand.cli import text
-from leadhand.study.board import Board, Picture
+from leadhand.study.board import Board, DesignLine, Picture
 
 REDRAWN_S = 0.5
 SAID_S = 30.0
@@ -65,7 +65,7 @@ async def _lines(board: Board, out: Console) -> None:
 
 async def _redraw(board: Board, name: str, live: Live) -> None:
     while True:
-        live.update(drawn(name, board.picture()), refresh=True)
+        live.update(drawn(name, board.picture(), live.console.height), refresh=True)
         await anyio.sleep(REDRAWN_S)
 
 
@@ -104,7 +104,8 @@ def until(seconds: float) -> str:
     return end.strftime("%H:%M" if end.date() == now.date() else "%a %d %b, %H:%M")
 
 
-def drawn(name: str, p: Picture) -> Group:
+def drawn(name: str, p: Picture, height: int = 1000) -> Group:
+    """The whole picture, on a terminal of so many lines: where not all designs fit, those that run are shown."""
     head = Text(f"{name} · {text.seconds(p.elapsed_s)}", style="bold")
     bar = Table.grid(padding=(0, 1))
     bar.add_row(
@@ -118,7 +119,8 @@ def drawn(name: str, p: Picture) -> Group:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("design", "done", "running", "reward", "$ a run", "time"):
         table.add_column(column, justify="left" if column == "design" else "right", no_wrap=True)
-    for d in p.designs:
+    shown = fitting(p.designs, height - 8 - len(remarks))
+    for d in shown:
         table.add_row(
             d.name,
             f"{d.done}/{d.runs}",
@@ -127,4 +129,13 @@ def drawn(name: str, p: Picture) -> Group:
             "" if d.usd is None else text.dollars(d.usd),
             "" if d.minutes is None else text.seconds(60 * d.minutes),
         )
-    return Group(head, bar, Text(money(p), style="bold"), Text(" · ".join(pace(p))), *remarks, Text(), table)
+    rest = [d for d in p.designs if d not in shown]
+    more = f"and {text.plural(len(rest), 'more design')}, {sum(d.done for d in rest)}/{sum(d.runs for d in rest)} done"
+    tail = [Text(more, style="dim")] if rest else []
+    return Group(head, bar, Text(money(p), style="bold"), Text(" · ".join(pace(p))), *remarks, Text(), table, *tail)
+
+
+def fitting(designs: Sequence[DesignLine], most: int) -> list[DesignLine]:
+    """At most so many designs, in their order: those that run before those that do not."""
+    wanted = sorted(range(len(designs)), key=lambda i: (not designs[i].running, i))[: max(1, most)]
+    return [designs[i] for i in sorted(wanted)]
