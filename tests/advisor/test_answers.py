@@ -209,6 +209,10 @@ def test_json_holds_the_whole_answer() -> None:
         (("--models", "nonsense"), "'nonsense' is not a model"),
         (("--models", SOL, "--max-usd", "0"), "--max-usd must be above 0"),
         (("--models", SOL, "--min-reward", "2"), "--min-reward must be above 0 and at most 1"),
+        (("--models", SOL, "--max-usd", "nan"), "--max-usd must be above 0"),
+        (("--models", SOL, "--worth", "-1"), "--worth must be 0 to 100 points"),
+        (("--models", SOL, "--worth", "nan"), "--worth must be 0 to 100 points"),
+        (("--models", f"{SOL}@ultra"), "does not take reasoning 'ultra'"),
         (("--models", SOL, "--past", "nowhere"), "no folder .*nowhere"),
     ],
 )

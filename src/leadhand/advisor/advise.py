@@ -28,7 +28,7 @@ from leadhand.core.values import Price
 from leadhand.models import find_price
 from leadhand.study.grid import control
 
-MOST_ALTERNATIVES = 3
+LEAST_ALTERNATIVES, MOST_ALTERNATIVES = 2, 3
 FRESH_TASKS = 200
 CHEAPER = 0.1
 """Workers this much cheaper than their lead (in units of Sol and Luna's distance) are cheap ones."""
@@ -192,7 +192,7 @@ def _answer(q: Question, like: Like, fitted: Fitted, designs: list[Design], outl
         frontier=tuple(describe(designs[i]) for i in front),
         why=reasons(q, chosen, designs, outlook, choice),
         against_teams=_against(fitted, designs, like, choice),
-        disputes=_disputes(chosen.design, fitted),
+        disputes=_disputes([designs[i] for i in (choice.best, *(i for _, i in others))], fitted),
         changes=(*changes(q, designs, outlook, choice), *_by_difficulty(q, fitted, designs, outlook, choice, like)),
         experiment=None if trial is None else _experiment(q, like, designs, trial),
     )
@@ -219,7 +219,12 @@ def _alternatives(
         if i not in {j for _, j in found}:
             text = "the best team" if designs[i].has_lead else "the best single agent"
             found.append((f"{text}; earns more with {better(o, i, best):.0%} probability", i))
-    return found[:MOST_ALTERNATIVES]
+    picked = len(found)
+    # The frontier's next ones, dearer or cheaper, where these are few.
+    rest = [i for i in front if i != best and i not in {j for _, j in found}]
+    nearest = sorted(rest, key=lambda i: abs(o.usd.mean[i] - o.usd.mean[best]))
+    found += [("less money" if usd[i] < usd[best] else "more money", i) for i in nearest]
+    return found[: max(LEAST_ALTERNATIVES, min(picked, MOST_ALTERNATIVES))]
 
 
 def _by_difficulty(
@@ -251,9 +256,10 @@ def _against(fitted: Fitted, designs: Sequence[Design], like: Like, choice: Choi
     return of_difference("the best team's lift", fitted, team, chosen, like.setting, like.own)
 
 
-def _disputes(design: Design, fitted: Fitted) -> tuple[str, ...]:
+def _disputes(named: Sequence[Design], fitted: Fitted) -> tuple[str, ...]:
+    """Where sources disagree on what is advised, or named beside it."""
     wanted = {"team"}
-    if design.has_lead and "P" in design.guidance and fitted.profile(design).gap > CHEAPER:
+    if any(d.has_lead and "P" in d.guidance and fitted.profile(d).gap > CHEAPER for d in named):
         wanted.add("cheap planners")
     return tuple(d.text for d in disputes() if d.when in wanted)
 

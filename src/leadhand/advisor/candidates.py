@@ -10,7 +10,7 @@ from leadhand.advisor.profile import PriceOf, bare, reference_usd
 from leadhand.core.design import Design
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Value
-from leadhand.models import reasoning_settings
+from leadhand.models import check_reasoning, reasoning_settings
 from leadhand.models.listing import SUGGESTED
 from leadhand.models.providers import PROVIDERS
 
@@ -31,7 +31,9 @@ def asked(models: Iterable[str]) -> tuple[Asked, ...]:
     found = []
     for text in models:
         name, at, effort = text.strip().partition("@")
-        found.append(Asked(name=_full(name), effort=effort if at else None))
+        full = _full(name)
+        check_reasoning(full, effort)
+        found.append(Asked(name=full, effort=effort if at else None))
     return tuple(dict.fromkeys(found))
 
 

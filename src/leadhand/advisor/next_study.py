@@ -11,6 +11,7 @@ from leadhand.advisor.candidates import describe
 from leadhand.advisor.experiment import Trial
 from leadhand.advisor.setting import Like
 from leadhand.advisor.values import Question
+from leadhand.advisor.words import dollars
 from leadhand.core.design import Design
 from leadhand.study.grid import slug
 
@@ -38,7 +39,7 @@ def study_text(q: Question, like: Like, designs: Sequence[Design], trial: Trial)
     head = [
         MARK,
         *(f"# {describe(d)}" for d in designs),
-        f"# Expected to cost ${trial.usd:.2g}, and to change the advice with {trial.changes:.0%} probability.",
+        f"# Expected to cost {dollars(trial.usd)}, and to change the advice with {trial.changes:.0%} probability.",
     ]
     if not like.source:
         head += [

@@ -36,6 +36,8 @@ class Question(Value, frozen=True, kw_only=True):
         ):
             if value is not None and not 0 < value <= most:
                 raise UsageError(f"{name} must be above 0{'' if most > 1 else ' and at most 1'}")
+        if self.worth is not None and not 0 <= self.worth <= 1:
+            raise UsageError("--worth must be 0 to 100 points")
 
     @property
     def trade(self) -> float:

@@ -80,7 +80,7 @@ def _alternatives(a: Advice) -> Iterator[str]:
 
 
 def _numbers(p: Prediction) -> str:
-    usd = "free" if p.usd.high == 0 else f"{_span(p.usd, _dollars)} a task"
+    usd = "free" if p.usd.high == 0 else f"{_span(p.usd, dollars)} a task"
     return f"reward {_span(p.reward, lambda v: f'{v:.2f}')}, {usd}, {_span(p.minutes, _plain)} minutes"
 
 
@@ -89,7 +89,7 @@ def _span(e: Estimate, form: Callable[[float], str]) -> str:
     return f"{form(e.mean)} [{form(e.low)}, {form(e.high)}]"
 
 
-def _dollars(usd: float) -> str:
+def dollars(usd: float) -> str:
     return f"${usd:.2g}" if usd < 0.1 else f"${usd:.2f}" if usd < 10 else f"${usd:,.0f}"
 
 
@@ -129,7 +129,7 @@ def _experiment(a: Advice, study_file: str) -> Iterator[str]:
     where = f"on {e.tasks} tasks" if e.repeats == 1 else f"{e.repeats} times each on that task"
     where += " of yours" if e.needs_tasks and e.repeats == 1 else ""
     what = "one design" if len(e.designs) == 1 else f"{len(e.designs)} designs"
-    yield f"Next experiment: {what} {where}, about {_dollars(e.usd)}"
+    yield f"Next experiment: {what} {where}, about {dollars(e.usd)}"
     yield from (f"- {name}" for name in e.designs)
     gain = f"; expected gain {100 * e.gain:.2f} points of reward on every later task" if e.gain > 0 else ""
     yield f"- changes this advice with {e.changes:.0%} probability{gain}"
