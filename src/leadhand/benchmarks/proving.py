@@ -51,12 +51,18 @@ class Proof(Value, frozen=True, kw_only=True):
 OTHERWISE: dict[What, Expected] = {"untouched": Expected(0.0, 0.999), "reference": Expected(1.0, 1.0)}
 
 
-async def prove(task: Task, what: What, start: StartSandbox, scratch: Path) -> Proof:
-    """Grade what is known of a task. `scratch` is an empty host folder. Raises `UsageError` where nothing is known."""
+def check_known(task: Task, what: What) -> None:
+    """Raises `UsageError` where nothing is known of a task that could be graded."""
     if task.grader is None:
         raise UsageError(f"task {task.id} has no grader")
     if what == "reference" and not task.solution:
         raise UsageError(f"task {task.id} comes without a solution: leave --reference out")
+    if task.benchmark == "programbench":
+        raise UsageError(f"task {task.id} starts from what is in its image: a run shows how its grader works")
+
+
+async def prove(task: Task, what: What, start: StartSandbox, scratch: Path) -> Proof:
+    """Grade what is known of a task (see `check_known`). `scratch` is an empty host folder."""
     benchmark = benchmark_of(task)
     known: Callable[[Task, What], Expected] | None = getattr(benchmark, "expected", None)
     expected = known(task, what) if known is not None else OTHERWISE[what]
@@ -65,8 +71,6 @@ async def prove(task: Task, what: What, start: StartSandbox, scratch: Path) -> P
             (scratch / name).mkdir()
         archive_ = await _submission(task, what, start, scratch / "making")
         grade = await benchmark.grade(task, archive_, start, scratch / "grading")
-    except UsageError:
-        raise
     except LeadhandError as error:
         return Proof(task=task.id, what=what, expected=str(expected), error=str(error))
     return Proof(

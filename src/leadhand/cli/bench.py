@@ -47,7 +47,7 @@ def prepare(
             metavar="WHAT", help="commit0-lite, commit0/NAME, programbench/ID, a task folder, or one that holds tasks."
         ),
     ],
-    source: Annotated[str, typer.Option(help="Where trees come from: git, pypi, or auto (git where it can be reached).")] = "auto",
+    source: Annotated[str, typer.Option(help="Trees from git, pypi, or auto (git where it can be reached).")] = "auto",
     again: Annotated[bool, typer.Option("--again", help="Prepare anew what is prepared.")] = False,
 ) -> None:
     """Download and install what tasks need. Cached; may be interrupted, and then goes on where it was."""

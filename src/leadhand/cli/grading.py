@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from leadhand import sandboxes
-from leadhand.benchmarks.proving import Proof, What, prove
+from leadhand.benchmarks.proving import Proof, What, check_known, prove
 from leadhand.cli import carry_out, text
 from leadhand.cli import show as showing
 from leadhand.cli.steps import say_step
@@ -100,8 +100,9 @@ def _gradable(run: RunPaths, missing: bool) -> bool:
 
 
 async def _regraded(run: RunPaths) -> Regraded:
-    before = _reward(store.recorded(run))
+    before = None
     try:
+        before = _reward(store.recorded(run))
         entries = await grading.regrade(run)
     except LeadhandError as error:
         return Regraded(run=run.id, before=before, error=str(error))
@@ -126,6 +127,9 @@ def _line(r: Regraded) -> str:
 
 def _prove(o: Options, wanted: Sequence[What], *, as_json: bool) -> int:
     tasks = tasks_of([o.what], Path.cwd())
+    for task in tasks:
+        for what in wanted:
+            check_known(task, what)
     kind, _ = sandboxes.choose(o.sandbox, next((t.image for t in tasks if t.image), ""))
     ready_images(tasks, kind, say_step)
     began, proofs = time.monotonic(), list[Proof]()

@@ -121,17 +121,19 @@ class Preview(NamedTuple):
 
 
 def preview(run: RunFile) -> list[Preview]:
-    """The exact prompts and tools of each agent, with the paths of a closed sandbox filled in."""
-    return _agents(run.lock.design, run.lock.prompts, run.lock.task.reference)
+    """The exact prompts and tools of each agent, with the sandbox's paths filled in."""
+    task = run.lock.task
+    workspace = (task.workdir or sandboxes.image_workdir(task.image) or "<its WORKDIR>") if task.whole else "/workspace"
+    return _agents(run.lock.design, run.lock.prompts, task.reference, workspace)
 
 
 def preview_of(design: Design) -> list[Preview]:
     """The same where there is no task yet."""
-    return _agents(design, guidance.prompts(design, "<the task>", "{workspace}"), "")
+    return _agents(design, guidance.prompts(design, "<the task>", "{workspace}"), "", "/workspace")
 
 
-def _agents(design: Design, wording: Prompts, reference: str) -> list[Preview]:
-    home = f"/scratch/peers/{design.heads[0]}" if design.strategy == "peers" else "/workspace"
+def _agents(design: Design, wording: Prompts, reference: str, workspace: str) -> list[Preview]:
+    home = f"/scratch/peers/{design.heads[0]}" if design.strategy == "peers" else workspace
     prompts = filled(wording, home, reference)
 
     def agent(name: str, role: Role, kind: Kind, first: str) -> Preview:

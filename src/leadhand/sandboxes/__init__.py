@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from leadhand.core.errors import UsageError
+from leadhand.core.errors import SandboxError, UsageError
 from leadhand.core.ports import Sandbox
 from leadhand.core.values import Build, SandboxInfo, SandboxSpec
 
@@ -135,6 +135,17 @@ def ready_image(name: str, build: Build | None, say: Callable[[str], None], *, w
     from leadhand.sandboxes import engine, images
 
     images.check_volumes(name, images.ready(engine.find(), name, build, say), whole=whole)
+
+
+def image_workdir(name: str) -> str:
+    """Where work starts in an image; "" where the image is not here. Blocks."""
+    from leadhand.sandboxes import engine, images
+
+    try:
+        found = images.look(engine.find(), name)
+    except (UsageError, SandboxError):
+        return ""
+    return found.workdir if found else ""
 
 
 def problems() -> list[tuple[str, str, str]]:
