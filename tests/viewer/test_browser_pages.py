@@ -8,18 +8,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from pages import PHONE, WIDE, watched, whole
-from viewer_runs import study
+from viewer_runs import small_run, study, suspect_run
 
+from leadhand.runs.spec import read_run_file
 from leadhand.viewer.export import export
 
 pytestmark = pytest.mark.timeout(300)  # a browser on a busy machine
 
 SHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 LOOK = "?tab=events&e=777"
+READY = {"study": "circle[data-design]", "runs": "tbody tr"}
 
 
 def test_an_export_opened_from_disk_is_the_page_of_the_server(
@@ -108,24 +111,42 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return study(tmp_path_factory.mktemp("grid") / "study")
 
 
+@pytest.fixture(scope="module")
+def suspect(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that did what the rules forbid, beside another that did not."""
+    folder = tmp_path_factory.mktemp("suspect")
+    found = suspect_run(folder / "suspect")
+    small_run(folder / "honest", read_run_file(found / "run.json").lock.design, "gridline", 0.6, Random(3))
+    return found
+
+
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["1280", "phone"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pictures(
-    team: Path, grid: Path, view: Callable[[Path], str], chromium: Any, size: dict[str, int], theme: str
+    team: Path,
+    grid: Path,
+    suspect: Path,
+    view: Callable[[Path], str],
+    chromium: Any,
+    size: dict[str, int],
+    theme: str,
 ) -> None:
     SHOTS.mkdir(parents=True, exist_ok=True)
     run = f"{view(team)}#/run/{team.name}"
-    looks = {"run": run, "event": run + LOOK, "agent": f"{run}?agent=w3", "reports": f"{run}?tab=reports"}
-    looks["study"] = view(grid)
+    looks = {"run": run, "event": run + LOOK, "agent": f"{run}?agent=w3", "search": f"{run}?q=flush merge"}
+    looks |= {tab: f"{run}?tab={tab}" for tab in ("events", "reports", "files", "result", "findings")}
+    looks |= {
+        "study": view(grid),
+        "runs": view(suspect.parent),
+        "suspect": f"{view(suspect.parent)}#/run/{suspect.name}",
+    }
     tall = {**size, "height": 2300}  # the study scrolls inside of its frame
     with watched(chromium, size=size, theme=theme) as page:
         for name, address in looks.items():
             page.goto("about:blank")
             page.set_viewport_size(tall if name == "study" else size)
             page.goto(address)
-            page.locator("circle[data-design]" if name == "study" else 'html[data-reading="1"]').first.wait_for(
-                state="attached"
-            )
+            page.locator(READY.get(name, 'html[data-looked="1"]')).first.wait_for(state="attached")
             page.wait_for_timeout(300)
             wide = "1280" if size is WIDE else "phone"
             page.screenshot(path=SHOTS / f"{name}-{wide}-{theme}.png")

@@ -51,7 +51,7 @@ from leadhand.core.values import (
     Usage,
     User,
 )
-from leadhand.runs.spec import Lock, Request, RunFile, write_run_file
+from leadhand.runs.spec import Lock, Request, RunFile, read_run_file, write_run_file
 
 LEAD, WORKER = "acme/large-2", "acme/small-2"
 PRICES = {
@@ -381,3 +381,64 @@ def compacted_run(folder: Path) -> Maker:
     maker.ask(1.2, "lead", LEAD)
     maker.file.close()
     return maker
+
+
+REFERENCE = "/reference/executable"
+COMMANDS = [
+    ("ls -la", 0),
+    (f"{REFERENCE} --help", 0),
+    ("cat > src/main.rs <<'EOF'\nfn main() {}\nEOF", 0),
+    (f"strings {REFERENCE}", 0),
+    ("cp /reference/executable ./executable", 1),
+    ("cd src && sed -i 's/a/b/' main.rs lib.rs", 0),
+    ("curl https://example.com/x.tar.gz", 6),
+]
+
+
+def _with_reference(folder: Path) -> RunFile:
+    run_file(folder, Design(lead=LEAD, worker=WORKER, workers=2, schedule="blocking"))
+    file = read_run_file(folder / "run.json")
+    task = msgspec.structs.replace(file.lock.task, reference=REFERENCE)
+    file = msgspec.structs.replace(file, lock=msgspec.structs.replace(file.lock, task=task))
+    write_run_file(folder / "run.json", file)
+    return file
+
+
+def _delegate(maker: Maker, at: float, workers: list[str]) -> list[str]:
+    """The calls of a blocking delegation to each worker."""
+    calls: list[tuple[str, dict[str, Any]]] = [("delegate_agent", {"assignment": w}) for w in workers]
+    keys = maker.reply(at, "lead", LEAD, "", calls)
+    for i, (worker, key) in enumerate(zip(workers, keys, strict=True)):
+        maker.event(at + 1, "lead", ToolStarted(call=key, tool="delegate_agent"))
+        maker.join(at + 1, worker, "worker", WORKER)
+        name = f"d{i + 1}"
+        maker.event(at + 1, "lead", DelegationStarted(delegation=name, worker=worker, call=key, assignment=worker))
+        maker.add(at + 1, worker, User(text=worker), assigns=name)
+    return keys
+
+
+def suspect_run(folder: Path) -> Path:
+    """w1 works for 10 s and w2 for 30 s, each at its commands; the lead waits for both."""
+    _with_reference(folder)
+    maker = Maker(folder)
+    maker.begin()
+    maker.join(0.2, "lead", "lead", LEAD)
+    maker.add(0.2, "lead", User(text="Rebuild it."))
+    keys = _delegate(maker, 4.0, ["w1", "w2"])
+    for worker, end in (("w1", 15.0), ("w2", 35.0)):
+        at = 5.5 if worker == "w1" else 16.0
+        for command, code in COMMANDS:
+            (key,) = maker.reply(at, worker, WORKER, "", [("bash", {"command": f"{command} # {worker}"})], 0.2)
+            result = maker.command(at + 0.3, key, "out", 0.5, code)
+            maker.add(at + 0.9, worker, ToolResults(results=(result,)))
+            at += 1.0
+        maker.event(end, worker, AgentEnded(status="finished", text="done"))
+        name = f"d{worker[1]}"
+        maker.event(end, worker, DelegationEnded(delegation=name, worker=worker, status="finished", report="done"))
+        maker.event(end, "lead", ToolEnded(call=keys[int(worker[1]) - 1], text="done"))
+    results = tuple(ToolResult(call_id=f"c1_{i}", name="delegate_agent", text="done") for i in range(2))
+    maker.add(35.0, "lead", ToolResults(results=results), delivers=("d1", "d2"))
+    maker.reply(36.0, "lead", LEAD, "Done.", [("finish", {"text": "Done."})], 4.0)
+    maker.event(40.0, "lead", AgentEnded(status="finished", text="Done."))
+    maker.end(40.0)
+    return folder

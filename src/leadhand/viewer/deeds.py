@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from leadhand.analysis.detector import reference_paths
 from leadhand.analysis.fold import Fold
 from leadhand.analysis.measures import critical_path, detected_span
-from leadhand.benchmarks.integrity import Finding, findings
-from leadhand.core.events import AttemptReplied, CommandEnded, Entry, SandboxStarted, ToolStarted
+from leadhand.benchmarks.integrity import Finding
+from leadhand.core.events import CommandEnded, Entry, SandboxStarted, ToolStarted
 from leadhand.runs.spec import RunFile
+from leadhand.viewer.judge import Judge
 
-MOST_FINDINGS = 200
 MOST_FILES = 200
 """Of one command."""
 MOST_PATH = 300
@@ -35,24 +35,23 @@ class Deeds:
     """Folds entries in order, some at a time. Everything it knows is of the entries given so far."""
 
     def __init__(self, file: RunFile) -> None:
-        self._task = file.lock.task
-        self._fold = Fold(file.lock.prices, reference_paths(self._task))
+        self._judge = Judge(file.lock.task)
+        self._fold = Fold(file.lock.prices, reference_paths(file.lock.task))
         self._workspaces: tuple[str, ...] = ("/workspace/",)
-        self._replied: dict[str, Entry] = {}
         self._open: dict[str, Entry] = {}
-        self.found: tuple[Finding, ...] = ()
         self._state: dict[str, Any] | None = None
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        return self._judge.found
 
     def apply(self, entries: list[Entry]) -> News:
         """Raises `KeyError` and the like where a journal does not follow from what is before it."""
         self._fold.apply(entries)
         self._state = None
-        found = self._judged(entries)
-        news = News([], [], found)
+        news = News([], [], self._judge.look(entries))
         for entry in entries:
             match entry.event:
-                case AttemptReplied():
-                    self._replied[entry.agent] = entry
                 case ToolStarted(tool="bash", call=call) if (made := self._fold.commands.get(call)) is not None:
                     self._open[call] = entry
                     news.writes.extend((entry.seq, entry.agent, p) for p in self._named(made.seen.sources))
@@ -63,13 +62,6 @@ class Deeds:
                 case SandboxStarted() as e:
                     self._workspaces = (f"{e.info.workspace.rstrip('/')}/", "/workspace/")
         return news
-
-    def _judged(self, entries: list[Entry]) -> tuple[Finding, ...]:
-        """What is new among the findings: they are looked for with what was open before."""
-        before = sorted((*self._replied.values(), *self._open.values()), key=lambda e: e.seq)
-        found = findings([*before, *entries], self._task)[: max(0, MOST_FINDINGS - len(self.found))]
-        self.found += found
-        return found
 
     def _named(self, paths: Iterable[str]) -> list[str]:
         """Paths as a reader knows them: relative to the workspace where they are in it."""

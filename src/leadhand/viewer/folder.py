@@ -73,8 +73,9 @@ class Folder:
         if index is None:
             return self._readers[run_id].row(until)
         index.refresh(max(0.0, until - time.monotonic()))
+        index.look(max(0.0, until - time.monotonic()))
         row = row_of(run_id, index.file, index.summary())
-        return row if index.reading >= 1 else msgspec.structs.replace(row, status="reading")
+        return row if index.reading >= 1 and not index.behind else msgspec.structs.replace(row, status="reading")
 
     def home(self, seconds: float = math.inf) -> dict[str, Any]:
         """The first page: all runs, and the study that they make where there is more than one design.

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from leadhand.analysis.summary import Summary
-from leadhand.benchmarks.integrity import is_invalid
 from leadhand.core.errors import JournalError
 from leadhand.core.events import FORMAT, AttemptReplied, Entry, ToolStarted
 from leadhand.core.values import Assistant
@@ -27,6 +26,7 @@ from leadhand.viewer.deeds import Deeds
 from leadhand.viewer.fold import ViewFold
 from leadhand.viewer.labels import arguments, call_label, label, line
 from leadhand.viewer.plain import full
+from leadhand.viewer.rows import judged
 
 PIECE = 1 << 18
 _decode = msgspec.json.Decoder(Entry).decode
@@ -292,9 +292,7 @@ class RunIndex:
             return self._summary()
 
     def _summary(self) -> Summary:
-        summary, found = self._fold.run.summary(), self._deeds.found
-        valid = summary.valid and not is_invalid(found)
-        return msgspec.structs.replace(summary, findings=found, valid=valid)
+        return judged(self._fold.run.summary(), self._deeds.found)
 
     def reports(self) -> list[tuple[str, str, int, str]]:
         """Ended delegations: id, worker, event, report."""

@@ -9,11 +9,13 @@ import msgspec
 
 from leadhand.analysis.factors import factors_of
 from leadhand.analysis.summary import RunFold, Summary
+from leadhand.benchmarks.integrity import Finding, is_invalid
 from leadhand.core.errors import JournalError
 from leadhand.core.events import Entry
 from leadhand.core.values import Value
 from leadhand.runs.paths import RunPaths
 from leadhand.runs.spec import RunFile, read_run_file
+from leadhand.viewer.judge import Judge
 
 _decode = msgspec.json.Decoder(Entry).decode
 MOST_BARS = 400
@@ -57,6 +59,7 @@ class Row(Value, frozen=True, kw_only=True):
     degraded: bool = False
     resumed: bool = False
     warnings: int = 0
+    findings: int = 0
     bars: tuple[Bar, ...] = ()
     error: str = ""
 
@@ -68,6 +71,7 @@ class RowReader:
         self._paths = paths
         self._file: RunFile | None = None
         self._fold: RunFold | None = None
+        self._judge: Judge | None = None
         self._size = 0
         self._left = 0
         self._row = Row(id=paths.id)
@@ -80,9 +84,10 @@ class RowReader:
             if self._file is None:
                 self._file = read_run_file(self._paths.run_json)
                 self._fold = RunFold(self._file.lock.prices)
-                self._row = row_of(self._paths.id, self._file, self._fold.summary())
-            if self._read(until) and self._fold is not None:
-                self._row = row_of(self._paths.id, self._file, self._fold.summary())
+                self._judge = Judge(self._file.lock.task)
+                self._row = row_of(self._paths.id, self._file, self._summary())
+            if self._read(until):
+                self._row = row_of(self._paths.id, self._file, self._summary())
                 if self._left:
                     self._row = msgspec.structs.replace(self._row, status="reading")
         except JournalError as error:
@@ -113,12 +118,25 @@ class RowReader:
 
     def _take(self, data: bytes) -> None:
         assert self._fold is not None
-        for line in data.splitlines():
-            try:
-                self._fold.apply(_decode(line))
-            except (msgspec.DecodeError, UnicodeDecodeError, KeyError, AssertionError) as error:
-                raise JournalError(f"{self._paths.journal}: not a journal: {error}") from error
+        assert self._judge is not None
+        try:
+            entries = [_decode(line) for line in data.splitlines()]
+            for entry in entries:
+                self._fold.apply(entry)
+            self._judge.look(entries)
+        except (msgspec.DecodeError, UnicodeDecodeError, KeyError, AssertionError) as error:
+            raise JournalError(f"{self._paths.journal}: not a journal: {error}") from error
         self._size += len(data)
+
+    def _summary(self) -> Summary:
+        assert self._fold is not None
+        assert self._judge is not None
+        return judged(self._fold.summary(), self._judge.found)
+
+
+def judged(summary: Summary, found: tuple[Finding, ...]) -> Summary:
+    """A summary with what integrity checks found, and what that means for its validity."""
+    return msgspec.structs.replace(summary, findings=found, valid=summary.valid and not is_invalid(found))
 
 
 def row_of(run_id: str, file: RunFile, s: Summary) -> Row:
@@ -154,5 +172,6 @@ def row_of(run_id: str, file: RunFile, s: Summary) -> Row:
         degraded=s.degraded,
         resumed=s.resumed,
         warnings=len(s.warnings) + len(s.rejected),
+        findings=len(s.findings),
         bars=bars,
     )

@@ -10,10 +10,10 @@ import msgspec
 
 from leadhand.core.values import Value
 from leadhand.viewer.index import RunIndex
-from leadhand.viewer.labels import line
 
 MOST = 300
 _AROUND = 60
+_SPACE = re.compile(r"\s+")
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -98,11 +98,17 @@ def _hit(seq: int, data: bytes, pattern: re.Pattern[str]) -> Hit | None:
     text, match = first
     return Hit(
         seq=seq,
-        before=" ".join(text[max(0, match.start() - _AROUND) : match.start()].split()),
-        match=line(match.group(), 200),
-        after=line(text[match.end() : match.end() + 2 * _AROUND], 2 * _AROUND),
+        before=("…" if match.start() > _AROUND else "") + _flat(text[max(0, match.start() - _AROUND) : match.start()]),
+        match=_flat(match.group())[:200],
+        after=_flat(text[match.end() : match.end() + 2 * _AROUND])
+        + ("…" if len(text) > match.end() + 2 * _AROUND else ""),
         places=places,
     )
+
+
+def _flat(text: str) -> str:
+    """On one line; a space at either end stays, for what goes on there."""
+    return _SPACE.sub(" ", text)
 
 
 def texts(event: Any, key: str = "") -> Iterator[str]:

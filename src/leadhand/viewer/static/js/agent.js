@@ -35,13 +35,13 @@ export function agentView(run, name) {
     h("p", { cls: "lead", "data-answer": "contribution" }, said.join(" ")),
     h("dl", { cls: "meta" }, [
       ["model", modelName(line.model)], ["role", `${line.role}${line.worker_kind ? ` (${line.worker_kind})` : ""}`], ["ended", line.status || line.doing], ["fault", line.fault],
-      ["time", `model ${seconds(line.model_s)} · commands ${seconds(line.tool_s)} · limits ${seconds(line.limited_s)}${line.role === "worker" ? "" : ` · waiting for workers ${seconds(line.idle_s)}`}`],
+      ["time", [["model", line.model_s], ["commands", line.tool_s], ["limits", line.limited_s], ["waiting for workers", line.idle_s]].filter(([, s]) => s >= 0.05).map(([word, s]) => `${word} ${seconds(s)}`).join(" · ")],
       ["calls", Object.entries(line.calls).map(([tool, n]) => `${tool} ×${n}`).join(", ")], ["rejected", line.rejected ? count(line.rejected) : ""],
       ["failed attempts", line.failed_attempts ? count(line.failed_attempts) : ""], ["unknown spend", line.unknown_usd ? `up to ${dollars(line.unknown_usd)}` : ""],
     ].filter(([, v]) => v).map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)])),
     h("p", {}, link(`All events of ${name} →`, () => run.go({ tab: "events", who: name }))),
     own.map((d) => delegation(run, d)),
-    files.length ? [h("h3", {}, "Files it wrote"), h("ul", {}, files.slice(0, 100).map((f) => h("li", {}, link(oneLine(f.path, 160), () => run.go({ e: f.last })), h("span", { cls: "muted" }, ` ${plural(f.by.get(index), "time")}`))))] : null,
+    files.length ? [h("h3", {}, "Files it wrote"), h("ul", { cls: "plain" }, files.slice(0, 100).map((f) => h("li", {}, link(oneLine(f.path, 160), () => run.go({ e: f.last })), h("span", { cls: "muted" }, ` ${plural(f.by.get(index), "time")}`))))] : null,
   ].flat(Infinity).filter(Boolean);
 }
 

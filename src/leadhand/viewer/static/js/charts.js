@@ -4,7 +4,7 @@ import { dollars, oneLine } from "./text.js";
 
 const W = 520;
 const H = 300;
-const EDGE = { left: 46, right: 14, top: 12, bottom: 36 };
+const EDGE = { left: 46, right: 14, top: 12, bottom: 40 };
 
 function scale(low, high, from, to) {
   const wide = high - low || 1;
@@ -58,9 +58,11 @@ function point(d, x, y, on, choose) {
   ];
 }
 
-// Names beside points, moved down until none lies on another.
+// Names beside points, moved down until none lies on another, on a point, or across an interval.
 function labels(known, x, y) {
   const placed = known.map((d) => ({ top: y(d.reward.mean) + 4, from: x(d.usd.mean) - 8, to: x(d.usd.mean) + 8 }));
+  const bars = known.filter((d) => d.reward.low !== null).map((d) => ({ at: x(d.usd.mean), low: y(d.reward.low), high: y(d.reward.high) }));
+  const clear = (top, from, to) => !placed.some((p) => Math.abs(p.top - top) < 13 && p.from < to && from < p.to) && !bars.some((b) => b.at > from && b.at < to && b.high < top + 2 && b.low > top - 10);
   return [...known].sort((a, b) => y(a.reward.mean) - y(b.reward.mean)).map((d) => {
     const right = x(d.usd.mean) < W * 0.6;
     const left = x(d.usd.mean) + (right ? 10 : -10);
@@ -68,7 +70,7 @@ function labels(known, x, y) {
     const wide = text.length * 6.2;
     const from = right ? left : left - wide;
     let top = y(d.reward.mean) + 18;
-    while (placed.some((p) => Math.abs(p.top - top) < 13 && p.from < from + wide && from < p.to)) top += 4;
+    while (!clear(top, from, from + wide) && top < H - EDGE.bottom - 4) top += 4;
     placed.push({ top, from, to: from + wide });
     return s("text", { cls: `label${d.frontier ? " strong" : ""}`, x: left, y: top, "text-anchor": right ? "start" : "end" }, text);
   });

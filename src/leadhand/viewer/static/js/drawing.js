@@ -12,7 +12,8 @@ export function drawAxis(g, view) {
     g.moveTo(x, view.top - 5);
     g.lineTo(x, height);
     g.fillStyle = colour.muted;
-    g.fillText(tickLabel(t, view.to - view.from), x + 3, view.top - 3);
+    const label = tickLabel(t, view.to - view.from);
+    if (x + 3 + g.measureText(label).width < width) g.fillText(label, x + 3, view.top - 3);
   }
   for (let i = 0; i <= model.agents.length; i += 1) {
     g.moveTo(0, Math.round(view.y(i)) + 0.5);
@@ -46,7 +47,7 @@ export function drawPath(g, view) {
   if (model.path.length < 2) return;
   const lane = new Map(model.agents.map((agent, i) => [agent.name, view.y(i) + 2]));
   g.strokeStyle = view.colour.ink;
-  g.lineWidth = 2;
+  g.lineWidth = 1.5;
   g.lineJoin = "bevel";
   g.beginPath();
   for (const [agent, from, to] of model.path) {

@@ -1,8 +1,9 @@
 // The page of one run: timeline, tabs, drawer, search, keys; live while the run goes on.
 import { h, link } from "./dom.js";
-import { dollars, oneLine, plural, seconds } from "./text.js";
+import { dollars, inLine, oneLine, plural, seconds } from "./text.js";
 import { RunModel } from "./model.js";
-import { Timeline, legend } from "./timeline.js";
+import { Timeline } from "./timeline.js";
+import { Legend } from "./legend.js";
 import { EventList } from "./events.js";
 import { detail, title } from "./detail.js";
 import { agentView } from "./agent.js";
@@ -51,6 +52,7 @@ class RunPage {
     const act = { select: (seq) => this.go({ e: seq, agent: null, q: null }), agent: (name) => this.go({ agent: name, e: null, q: null }), label: (seq) => this.label(seq), known: (seq) => this.known(seq) };
     this.timeline = new Timeline(this.model, act);
     this.events = new EventList(this.model, act);
+    this.legend = new Legend();
     this.#frame(root);
     this.ready = new Promise((resolve) => (this.#loaded = resolve));
     this.keys = (event) => this.#key(event);
@@ -95,7 +97,7 @@ class RunPage {
     this.content = h("div", { cls: "content" });
     this.steps = h("span", {}, h("button", { type: "button", title: "Previous event (k)", "aria-label": "Previous event", onclick: () => this.#step(-1) }, "↑"), " ", h("button", { type: "button", title: "Next event (j)", "aria-label": "Next event", onclick: () => this.#step(1) }, "↓"));
     this.drawer = h("aside", { cls: "drawer", hidden: true, "aria-label": "Details" }, h("header", {}, this.drawerTitle, this.steps, h("button", { type: "button", "aria-label": "Close", title: "Close (Esc)", onclick: () => this.#close() }, "✕")), this.content);
-    const main = h("div", { cls: "main" }, this.timeline.node, legend(), this.tabs, this.pane);
+    const main = h("div", { cls: "main" }, this.timeline.node, this.legend.node, this.tabs, this.pane);
     root.replaceChildren(h("div", { cls: "frame run" }, top, this.progress, h("div", { cls: "body" }, main, this.drawer)));
     document.title = `${oneLine(this.model.head.task, 40)} · Leadhand`;
   }
@@ -118,6 +120,7 @@ class RunPage {
     this.progress.style.setProperty("width", `${100 * model.reading}%`);
     this.#facts();
     this.timeline.update();
+    this.legend.update(model);
     this.#tabs();
     if (this.#loaded) {
       this.#loaded();
@@ -228,10 +231,12 @@ class RunPage {
     });
     for (const { key, button, count } of this.buttons) {
       button.setAttribute("aria-selected", String(key === tab));
+      if (key === tab && this.shownTab !== tab) this.tabs.scrollLeft = button.offsetLeft - this.tabs.offsetLeft - 60; // a phone shows some of them
       count.className = `count${worst}`;
       count.hidden = !marks.length;
       count.textContent = String(marks.length);
     }
+    this.shownTab = tab;
   }
 
   async #fill(tab) {
@@ -301,10 +306,11 @@ class RunPage {
     const { hits, more } = await this.api.search(words, (part) => (said.textContent = `Searching… ${Math.round(100 * part)} %`));
     if (this.opened !== key) return;
     const { model } = this;
-    said.textContent = hits.length ? `${more ? "The first " : ""}${plural(hits.length, "event")}` : "Nothing found.";
-    this.content.append(...hits.map((hit) => h("button", { type: "button", cls: "hit", "data-seq": hit.seq, onclick: () => this.go({ e: hit.seq, q: null }) },
+    const shown = once(model, hits);
+    said.textContent = shown.length ? `${more ? "The first " : ""}${plural(shown.length, "event")}` : "Nothing found.";
+    this.content.append(...shown.map((hit) => h("button", { type: "button", cls: "hit", "data-seq": hit.seq, onclick: () => this.go({ e: hit.seq, q: null }) },
       h("div", { cls: "who" }, `${model.agentName(hit.seq) || "run"} · ${model.word(hit.seq)}${hit.places > 1 ? ` · ${hit.places} places` : ""}`),
-      h("span", { cls: "bdi" }, oneLine(hit.before, 80), " ", h("mark", {}, oneLine(hit.match, 200)), oneLine(hit.after, 130)))));
+      h("span", { cls: "bdi" }, inLine(hit.before), h("mark", {}, inLine(hit.match)), inLine(hit.after)))));
   }
 
   // --- keys ---
@@ -344,6 +350,17 @@ class RunPage {
     const keys = [["j  k", "next, previous event of the list"], ["g", "next delegation"], ["r", "next report"], ["n", "next problem"], ["/", "search all text"], ["f", "show all of the run"], ["Esc", "close"], ["← → + −", "move and zoom, when the timeline has the focus"], ["wheel, pinch", "zoom; drag to move"]];
     this.content.replaceChildren(h("div", { cls: "keys" }, keys.map(([key, what]) => [h("span", {}, h("kbd", {}, key)), h("span", {}, what)])));
   }
+}
+
+// What a command printed stands in its outcome and again in the results that its agent was given: shown once.
+function once(model, hits) {
+  const seen = new Set();
+  return hits.filter((hit) => {
+    const said = JSON.stringify([model.agent.data[hit.seq], hit.before, hit.match, hit.after]);
+    const again = model.kindOf(hit.seq) === "results" && seen.has(said);
+    seen.add(said);
+    return !again;
+  });
 }
 
 // What comes; if it takes longer than a blink, the reader is told.

@@ -138,9 +138,9 @@ function find(entry, words) {
   const flat = (t) => t.replace(/\s+/g, " ");
   return {
     seq: entry.seq,
-    before: flat(text.slice(Math.max(0, at - 60), at)),
-    match: text.slice(at, end),
-    after: flat(text.slice(end, end + 120)),
+    before: (at > 60 ? "…" : "") + flat(text.slice(Math.max(0, at - 60), at)),
+    match: flat(text.slice(at, end)).slice(0, 200),
+    after: flat(text.slice(end, end + 120)) + (text.length > end + 120 ? "…" : ""),
     places,
   };
 }

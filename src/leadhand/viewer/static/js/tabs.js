@@ -65,7 +65,7 @@ function references(run) {
   return h("section", { "aria-label": "Runs of the reference" }, h("h2", {}, "Runs of the reference"), h("p", { cls: "muted" }, said), rows.length ? table([
     { name: "agent", cell: (r) => link(r.name, () => run.go({ agent: r.name })) }, { name: "runs", num: true, cell: (r) => count(r.runs.length), sort: (r) => r.runs.length },
     { name: "first", num: true, cell: (r) => at(r.runs[0]) }, { name: "last", num: true, cell: (r) => at(r.runs.at(-1)) },
-  ], rows) : null);
+  ], rows, { cls: "narrow" }) : null);
 }
 
 export async function result(run) {
@@ -90,7 +90,7 @@ function gradeView(run, grade, seq) {
   return h("section", {}, h("h2", {}, "Grade"),
     h("p", { cls: "lead" }, h("b", {}, `reward ${grade.reward.toFixed(3)}`), grade.total === undefined || grade.total === null ? "" : `, ${count(grade.passed)} of ${count(grade.total)} passed`, ` `, link("event →", () => run.go({ e: seq }))),
     areas.length ? table([{ name: "area", cell: ([name]) => oneLine(name, 60) }, { name: "passed", num: true, cell: ([, [p, n]]) => `${p} of ${n}` },
-      { name: "", cls: "wide", cell: ([, [p, n]]) => h("div", { cls: "bar" }, h("i", { style: { width: `${n ? (100 * p) / n : 0}%`, background: "var(--report)" } })) }], areas) : null,
+      { name: "", cls: "wide", cell: ([, [p, n]]) => h("div", { cls: "bar" }, h("i", { style: { width: `${n ? (100 * p) / n : 0}%`, background: "var(--report)" } })) }], areas, { cls: "narrow" }) : null,
     detail.filter(([name]) => name !== "areas" || !areas.length).map(([name, value]) => (Array.isArray(value) && !value.length ? null : [h("h3", {}, oneLine(name, 60)), textBox(typeof value === "string" ? value : JSON.stringify(value, null, 1), { first: 3000 })])));
 }
 

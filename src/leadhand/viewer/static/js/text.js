@@ -23,6 +23,11 @@ export function oneLine(text, most = 300) {
   return plain(text.slice(0, 4 * most)).replace(/\s+/g, " ").trim().slice(0, most);
 }
 
+// A piece of a line: its spaces at either end stay.
+export function inLine(text, most = 300) {
+  return plain(text.slice(0, most)).replace(/\s+/g, " ");
+}
+
 // A box of text that starts with a piece and gives more when asked.
 export function textBox(text, options = {}) {
   const raw = String(text ?? "");

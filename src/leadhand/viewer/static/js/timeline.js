@@ -304,13 +304,3 @@ export class Timeline {
     });
   }
 }
-
-const LEGEND = [["model", "model call"], ["command", "command"], ["wait", "waits for workers"], ["tool", "other tool"], ["limited", "held back by limits"], ["failed", "failed call"]];
-
-export function legend() {
-  const key = (name, word, cls) => h("span", { cls: "key" }, h("i", { cls, style: { background: `var(--${name})` } }), word);
-  return h("div", { cls: "legend", "aria-hidden": "true" },
-    LEGEND.map(([name, word]) => key(name, word)),
-    key("ink", "critical path", "arrow"), key("assign", "assignment", "arrow"), key("report", "report", "arrow"), key("mail", "message", "arrow"),
-    h("span", { cls: "key" }, h("span", { cls: "warn" }, "▼"), "problem"), h("span", { cls: "key" }, h("span", { cls: "bad" }, "◆"), "integrity"));
-}
