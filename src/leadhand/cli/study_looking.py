@@ -17,8 +17,6 @@ from leadhand.study.layout import StudyPaths, StudyRecord
 from leadhand.study.outcome import Outcome
 from leadhand.study.session import open_folder
 
-WIDE = {"soft_wrap": True, "markup": False}
-
 
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")

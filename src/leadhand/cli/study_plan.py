@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leadhand.cli import text
-from leadhand.cli.study_looking import WIDE, print_json
+from leadhand.cli.study_looking import print_json
 from leadhand.core.design import Design
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Price
@@ -61,15 +61,20 @@ def print_plan(p: Plan, console: Console, missing: str = "") -> None:
     size = (
         f"{text.plural(len(p.designs), 'design')} x {text.plural(p.tasks, 'task')} x {text.plural(p.repeats, 'repeat')}"
     )
-    console.print(f"{p.name}: {size}", style="bold")
+    _say(console, f"{p.name}: {size}", style="bold")
     if p.about:
-        console.print(p.about, **WIDE)  # type: ignore[arg-type]
+        _say(console, p.about)
     for note in filter(None, (p.note, missing)):
-        console.print(note, style="yellow", **WIDE)  # type: ignore[arg-type]
+        _say(console, note, "yellow")
     _designs(p, console)
     _sums(p, console)
     if p.smaller:
         _cheaper(p, console)
+
+
+def _say(console: Console, line: str, style: str = "") -> None:
+    """A line as long as it is: what is copied from a terminal has no breaks of ours."""
+    console.print(line, style=style, soft_wrap=True, markup=False)
 
 
 def _designs(p: Plan, console: Console) -> None:
@@ -85,7 +90,7 @@ def _designs(p: Plan, console: Console) -> None:
         table.add_row(line.design, *_expected(line), Text(f"{source} [{notes}]" if notes else source))
     console.print(table)
     for note, number in numbers.items():
-        console.print(f"[{number}] {text.safe(note)}", style="dim", **WIDE)  # type: ignore[arg-type]
+        _say(console, f"[{number}] {text.safe(note)}", "dim")
 
 
 def _expected(line: Line) -> tuple[str, str]:
@@ -96,9 +101,7 @@ def _expected(line: Line) -> tuple[str, str]:
 
 def _sums(p: Plan, console: Console) -> None:
     f = p.forecast
-    console.print(
-        f"runs      {p.runs:,}, {p.concurrency} sandboxes at once; the forecast is for tasks like {p.like}", **WIDE
-    )  # type: ignore[arg-type]
+    _say(console, f"runs      {p.runs:,}, {p.concurrency} sandboxes at once; the forecast is for tasks like {p.like}")
     console.print(f"dollars   {'unknown' if f.usd is None else dollars(f.usd)}")
     console.print(f"hours     {'unknown' if f.hours is None else _hours(f.hours) + ', grading not counted'}")
     if f.unknown and f.usd is not None:
@@ -117,7 +120,7 @@ def _sums(p: Plan, console: Console) -> None:
 def _cheaper(p: Plan, console: Console) -> None:
     console.print("\ncheaper plans, and what they lose", style="bold")
     head = "the smallest difference found with 80 % power, in points of reward, and by how much that is worse"
-    console.print(head, style="dim", **WIDE)  # type: ignore[arg-type]
+    _say(console, head, "dim")
     table = _table("plan", "runs", "saves")
     for d in p.detectable:
         table.add_column(d.source.removesuffix(", published"), justify="right")
@@ -127,7 +130,7 @@ def _cheaper(p: Plan, console: Console) -> None:
     console.print(table)
     for name, better in next((s.without for s in p.smaller if s.without), {}).items():
         lost = f"without {name} its lift stays unknown; {better} is expected to be cheaper and to earn no less"
-        console.print(lost, style="dim", **WIDE)  # type: ignore[arg-type]
+        _say(console, lost, "dim")
 
 
 def _table(*columns: str) -> Table:
@@ -169,7 +172,7 @@ def _span(r: Range, form: Callable[[float], str]) -> str:
 
 
 def _round(usd: float) -> str:
-    return f"${usd:,.0f}" if usd >= 10 or usd == 0 else f"${usd:.2f}" if usd >= 1 else f"${usd:.2g}"
+    return f"${usd:,.0f}" if usd >= 10 or usd == 0 else f"${usd:.2f}" if usd >= 0.1 else f"${usd:.2g}"
 
 
 def _hours(r: Range) -> str:
