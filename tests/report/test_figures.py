@@ -13,10 +13,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from leadhand.report.drawing import _front, log_axis
+from leadhand.report.drawing import log_axis
 from leadhand.report.exhibit import Absent, Exhibit
 from leadhand.report.images import inline, render
 from leadhand.report.style import PALETTE, ink, signed, styled
+from leadhand.report.tradeoff import frontier
 
 DRAWN = """cost time totals paired frontier guidance efficiency leads families cap size marginal division recovery
 synergy raster shares activity messages tiers tasks benchmarks repeats dollars minutes""".split()  # noqa: SIM905
@@ -166,7 +167,7 @@ def test_ink_and_signs() -> None:
 
 
 def test_the_frontier_line() -> None:
-    assert _front([(1, 0.5), (2, 0.4), (2, 0.6), (3, 0.6), (0.5, 0.1)]) == [(0.5, 0.1), (1, 0.5), (2, 0.6)]
+    assert frontier([(1, 0.5), (2, 0.4), (2, 0.6), (3, 0.6), (0.5, 0.1)]) == [(0.5, 0.1), (1, 0.5), (2, 0.6)]
 
 
 def test_a_narrow_range_keeps_a_linear_axis() -> None:

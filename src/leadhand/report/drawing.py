@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import FuncFormatter
 
-from leadhand.report.style import HATCHES, MARKERS, PALETTE, colours, ink, mark, place_labels
+from leadhand.report.style import HATCHES, MARKERS, PALETTE, colours, ink, mark
 from leadhand.report.table import Table, shown
 
 if TYPE_CHECKING:
@@ -21,12 +20,12 @@ def dollars(value: float, _: Any = None) -> str:
 
 
 def log_axis(ax: Axes, values: Sequence[float], money: bool) -> None:
-    """A logarithmic x axis with 1-2-5 ticks, where the values span more than a factor of three."""
+    """An x axis from zero; or a logarithmic one with 1-2-5 ticks, where the values span more than a factor of three."""
     known = [v for v in values if v and v > 0]
-    if not known:
-        return
-    low, high = min(known), max(known)
-    if high / low > 3:
+    low, high = min(known, default=1.0), max(known, default=1.0)
+    if high / low <= 3:
+        ax.set_xlim(0, 1.25 * high)
+    else:
         ax.set_xscale("log")
         ticks = [m * 10**e for e in range(-5, 7) for m in (1, 2, 5)]
         inside = [t for t in ticks if low / 1.6 <= t <= high * 1.6]
@@ -36,96 +35,10 @@ def log_axis(ax: Axes, values: Sequence[float], money: bool) -> None:
     ax.xaxis.set_major_formatter(FuncFormatter(dollars if money else lambda v, _: f"{v:g}"))
 
 
-def tradeoff(
-    ax: Axes,
-    t: Table,
-    x: str,
-    *,
-    y: str = "reward",
-    label: str = "design",
-    money: bool = True,
-    name_all: bool = False,
-    keys: bool = True,
-) -> None:
-    """Reward against cost or time: colour by models, shape by guidance, open for solo, half open for groups without a
-    lead; the frontier as a line. What is an upper bound only is a cross, and on no frontier.
-    """
-    rows = [(i, r) for i, r in enumerate(t.dicts()) if r[x] is not None and r[y] is not None]
-    colour = colours([r["models"] for _, r in rows])
-    for i, r in rows:
-        bars = ax.errorbar(
-            r[x], r[y], yerr=_arms(r[y], r["low"], r["high"]), ms=6, mec=colour[r["models"]],
-            ecolor=colour[r["models"]] + "70", elinewidth=0.8, zorder=3,
-            **_mark_of(r["kind"], r["guidance"], colour[r["models"]]),
-        )  # fmt: skip
-        mark(bars[0], i)
-    log_axis(ax, [r[x] for _, r in rows], money)
-    best = _front([(r[x], r[y]) for _, r in rows if r["kind"] != BOUND])
-    ax.step([b[0] for b in best], [b[1] for b in best], where="post", color="#555555", lw=1.0, ls="--", zorder=2)
-    ax.set_xlabel(t.label(x))
-    ax.set_ylabel(t.label(y))
-    if keys:
-        _keys(ax, colour, [r for _, r in rows])
-    on = {(r[x], r[y]) for _, r in rows} if name_all else set(best)
-    others = [(r[x], r[y]) for _, r in rows]
-    named = [(r[x], r[y], r[label]) for _, r in rows if r["kind"] == BOUND or (r[x], r[y]) in on]
-    named.sort(key=lambda p: (p[:2] in on, p[0]))  # an upper bound is named first: no line leads to it
-    corners = [(b[0], a[1]) for a, b in pairwise(best)]
-    steps = [*zip(best, corners, strict=False), *zip(corners, best[1:], strict=False)]
-    place_labels(ax, named, others, steps)
-
-
-BOUND = "upper bound"
-_GROUPS = ("peers", "best of k")
-
-
-def _mark_of(kind: str, guidance: str, colour: str) -> dict[str, Any]:
-    """How a mark looks, in `errorbar`'s words."""
-    if kind == BOUND:
-        return {"fmt": "x", "mew": 1.6}
-    shape = MARKERS.get(guidance, "o")
-    if kind in _GROUPS:
-        return {"fmt": shape, "color": colour, "fillstyle": "left", "markerfacecoloralt": "white"}
-    return {"fmt": shape, "mfc": "white" if kind == "solo" else colour}
-
-
-def _front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points that nobody beats, from cheap to dear."""
-    best: list[tuple[float, float]] = []
-    for x, y in sorted(points, key=lambda p: (p[0], -p[1])):
-        if not best or y > best[-1][1]:
-            best.append((x, y))
-    return best
-
-
-def _arms(value: float, low: float | None, high: float | None) -> list[list[float]] | None:
+def arms(value: float, low: float | None, high: float | None) -> list[list[float]] | None:
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return None
     return [[max(0.0, value - low)], [max(0.0, high - value)]]
-
-
-def _keys(ax: Axes, colour: dict[str, str], rows: list[dict[str, Any]]) -> None:
-    from matplotlib.lines import Line2D
-
-    by_models = [Line2D([], [], marker="s", ls="", color=c, label=m or "designs") for m, c in colour.items()]
-    shapes = dict.fromkeys(r["guidance"] for r in rows)
-    by_guidance = [
-        Line2D([], [], marker=MARKERS.get(g, "o"), ls="", color="#444444", label=f"guidance {g}") for g in shapes if g
-    ]
-    kinds = {r["kind"] for r in rows}
-    grey: dict[str, Any] = {"ls": "", "color": "#444444"}
-    by_kind = [
-        Line2D([], [], **grey, **look, label=text)
-        for there, look, text in (
-            ("solo" in kinds, {"marker": "o", "mfc": "white"}, "open: solo"),
-            (bool(kinds & set(_GROUPS)), {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "white"},
-             "half: peers, best of k"),
-            (BOUND in kinds, {"marker": "x", "mew": 1.6}, "cross: upper bound"),
-        )
-        if there
-    ]  # fmt: skip
-    handles = [*by_models, *by_guidance, *by_kind]
-    ax.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
 def forest(
@@ -154,7 +67,7 @@ def forest(
         if detectable and r[detectable] is not None and math.isfinite(r[detectable]):
             ax.barh(i, 2 * r[detectable], left=-r[detectable], height=0.62, color="#EFEFEF", zorder=1)
         bars = ax.errorbar(
-            r[value], i, xerr=_arms(r[value], r[low], r[high]), fmt="o", ms=5, color=PALETTE[0],
+            r[value], i, xerr=arms(r[value], r[low], r[high]), fmt="o", ms=5, color=PALETTE[0],
             mfc=PALETTE[0] if decided else "white", elinewidth=1.2, capsize=2, zorder=3,
         )  # fmt: skip
         mark(bars[0], i)
@@ -189,9 +102,9 @@ def bars(
             continue
         here = [g for g in groups if any(o[across] == r[across] and o[group] == g for o in rows)]
         at = places.index(r[across]) + (here.index(r[group]) - (len(here) - 1) / 2) * width
-        arms = _arms(r[value], r[low], r[high]) if low else None
+        ends = arms(r[value], r[low], r[high]) if low else None
         made = ax.bar(
-            at, r[value], width * 0.92, yerr=arms, color=colour[r[group]], capsize=2, error_kw={"lw": 0.8},
+            at, r[value], width * 0.92, yerr=ends, color=colour[r[group]], capsize=2, error_kw={"lw": 0.8},
             hatch=HATCHES[groups.index(r[group]) % len(HATCHES)], edgecolor="white", lw=0.4,
         )  # fmt: skip
         if marks:
@@ -229,11 +142,11 @@ def lines(
             [r[x] for _, r in mine], [r[y] for _, r in mine], shape, ls="-", ms=5, color=colour[g], lw=1.2, label=str(g)
         )
         for i, r in mine:
-            arms = _arms(r[y], r[low], r[high]) if low else None
+            ends = arms(r[y], r[low], r[high]) if low else None
             made = ax.errorbar(
                 r[x],
                 r[y],
-                yerr=arms,
+                yerr=ends,
                 fmt=shape,
                 color=colour[g],
                 ms=5,

@@ -227,6 +227,7 @@ def _draw_activity(fig: Figure, t: Table) -> None:
         label = {"resumed": "Resumed share", "output": "Workers' share of\noutput tokens"}.get(key, t.label(key))
         ax.set_xlabel(label)
         ax.grid(axis="y", visible=False)
+        ax.set_xlim(0, max(ax.get_xlim()[1], 0.01))
         ax.xaxis.set_major_locator(MaxNLocator(3))
         if share:
             ax.xaxis.set_major_formatter(percent)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leadhand.analysis.compare import Comparison
-from leadhand.report.drawing import dollars, forest, tradeoff
+from leadhand.report.drawing import dollars, forest
 from leadhand.report.evidence import Evidence, bounds_note, kind_of, limits, mean_of, size_of, triple
 from leadhand.report.exhibit import Absent, Exhibit
 from leadhand.report.style import PALETTE, mark, percent, signed
 from leadhand.report.table import Kind, Table, table
+from leadhand.report.tradeoff import name_designs, tradeoff
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,7 +110,7 @@ def _against_cost(e: Evidence) -> Exhibit:
     t = _points(e, ("cost", "Mean cost per task ($)", "usd"))
     return Exhibit(
         "cost", "Reward against cost", "2", f"Mean reward and mean dollars per task of every design. {_BARS}", t,
-        lambda fig, t: tradeoff(fig.subplots(), t, "cost"), (8.2, 4.6),
+        _draw_cost, (8.2, 4.6),
     )  # fmt: skip
 
 
@@ -118,8 +119,20 @@ def _against_time(e: Evidence) -> Exhibit:
     caption = f"Mean reward and mean minutes of active time per task; resumed runs are left out of the time. {_BARS}"
     return Exhibit(
         "time", "Reward against wall-clock", "7", caption, t,
-        lambda fig, t: tradeoff(fig.subplots(), t, "minutes", money=False), (8.2, 4.6),
+        _draw_time, (8.2, 4.6),
     )  # fmt: skip
+
+
+def _draw_cost(fig: Figure, t: Table) -> None:
+    ax = fig.subplots()
+    tradeoff(ax, t, "cost")
+    name_designs(ax, t, "cost")
+
+
+def _draw_time(fig: Figure, t: Table) -> None:
+    ax = fig.subplots()
+    tradeoff(ax, t, "minutes", money=False)
+    name_designs(ax, t, "minutes")
 
 
 def _totals(e: Evidence) -> Exhibit:
@@ -132,18 +145,22 @@ def _totals(e: Evidence) -> Exhibit:
         + _BARS
     )
     return Exhibit(
-        "totals", "Reward against the benchmark's totals", "18", caption, t, _draw_totals, (12.4 if timed else 8.2, 4.6)
+        "totals", "Reward against the benchmark's totals", "18", caption, t, _draw_totals, (13.2 if timed else 8.2, 4.9)
     )
 
 
 def _draw_totals(fig: Figure, t: Table) -> None:
     if not any(c.key == "hours" for c in t.columns):
-        tradeoff(fig.subplots(), t, "total")
+        left = fig.subplots()
+        tradeoff(left, t, "total")
+        name_designs(left, t, "total")
         return
     left, right = fig.subplots(1, 2, sharey=True)
     tradeoff(left, t, "total", keys=False)
     tradeoff(right, t, "hours", money=False)
     right.set_ylabel("")
+    name_designs(left, t, "total")
+    name_designs(right, t, "hours")
 
 
 def comparison_row(c: Comparison, *, reachable: bool = True) -> tuple[object, ...]:
