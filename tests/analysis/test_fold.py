@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import get_args
 
+import anyio
 import polars as pl
 import pytest
 
 from leadhand.analysis.fold import Fold
 from leadhand.analysis.measures import Span, phase
 from leadhand.analysis.rows import ROWS, AttemptRow, RunRow, frame, schema
+from leadhand.analysis.summary import summarise
 from leadhand.analysis.tabulate import Label, Rows, tabulate
 from leadhand.analysis.texts import jaccard, pairwise, words
 from leadhand.analysis.writing import JournalWriter
+from leadhand.core.design import Design
 from leadhand.core.events import AnyEvent, AttemptFailed, AttemptStarted, CallRejected, Graded, Recovered
 from leadhand.core.ledger import ledger_of
-from leadhand.core.values import Grade, Price, Usage
+from leadhand.core.values import FREE, ExecResult, Grade, Price, Usage
+from leadhand.testing.play import play
+from leadhand.testing.scripted import bash, do, finish
 
 PRICES = {"big": Price(input=4.0, output=20.0, cache_read=0.4), "small": Price(input=0.2, output=1.2, cache_read=0.02)}
 LABEL = Label("r1", "team", "t1", 1, "folder", "g1")
@@ -261,3 +267,19 @@ def test_every_event_is_folded_or_known_to_carry_nothing() -> None:
     nothing |= {"NoteAdded", "SlotClaimed", "CandidateKept", "CandidateGraded", "Selected"}  # no money, no command
     folded = {t.__name__ for t in Fold(PRICES)._act}
     assert {t.__name__ for t in get_args(AnyEvent)} == folded | nothing
+
+
+@pytest.mark.anyio
+@pytest.mark.virtual_clock
+async def test_a_finish_check_is_time_of_tools_and_no_call(tmp_path: Path) -> None:
+    async def builds(seconds: float) -> ExecResult:
+        await anyio.sleep(7)
+        return ExecResult(exit_code=0, head=b"")
+
+    steps = {"solo": [do(bash("x"), delay_s=1), finish("done", delay_s=2)]}
+    run = await play(steps, Design(lead="m", solo=True, finish_check=True), tmp_path, try_work=builds)
+    (line,) = summarise(run.entries, {"m": FREE}).agents
+    assert (line.model_s, line.tool_s, line.idle_s, line.calls) == (3.0, 7.0, 0.0, {"bash": 1, "finish": 1})
+    fold = Fold({"m": FREE}).apply(run.entries)
+    agent = fold.agents["solo"]
+    assert (agent.seconds["model"], agent.seconds["tool"], agent.calls) == (3.0, 7.0, {"bash": 1, "finish": 1})

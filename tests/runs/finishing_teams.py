@@ -36,6 +36,10 @@ def hasty() -> dict[str, object]:
     return {"lead": lead, "solo": lead}
 
 
+def plain() -> dict[str, object]:
+    return {"lead": lambda seen: written(GOLD) if seen.turn == 0 else finish("ready")}
+
+
 def slow() -> dict[str, object]:
     return {"lead": lambda seen: written(SLOW) if seen.turn == 0 else finish("ready")}
 

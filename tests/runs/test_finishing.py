@@ -36,8 +36,8 @@ def design(name: str, **more: object) -> Design:
     return Design(lead=f"scripted/finishing_teams:{name}", finish_check=True, **more)  # type: ignore[arg-type]
 
 
-def new(design: Design, folder: Path, task: Task | None = None) -> RunPaths:
-    request = Request(task=task or find_task("numerus"), design=design, sandbox="bwrap")
+def new(design: Design, folder: Path, task: Task | None = None, sandbox: str = "bwrap") -> RunPaths:
+    request = Request(task=task or find_task("numerus"), design=design, sandbox=sandbox)
     return store.create(folder / "runs", plan(request, {}))
 
 
@@ -72,6 +72,13 @@ async def test_a_lead_whose_work_does_not_build_is_told_and_mends_it(
     assert "trace" not in submitted(paths, entries), "the workspace is as the team left it"
     assert not paths.finishing.exists()
     assert clear(f"{paths.id}.finishing".__eq__) == (0, 0)
+
+
+@pytest.mark.anyio
+async def test_without_isolation_it_works_too(tmp_path: Path, carry_on: CarryOn) -> None:
+    entries = await carry_on(new(design("plain"), tmp_path, sandbox="local"))
+    assert [e.outcome for e in of_kind(entries, CheckEnded)] == ["passed"]
+    assert [e.grade.reward for e in of_kind(entries, Graded)] == [1.0]
 
 
 @pytest.mark.anyio

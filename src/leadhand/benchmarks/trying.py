@@ -15,8 +15,8 @@ from leadhand.core.ports import Sandbox, StartSandbox
 from leadhand.core.values import ExecResult, Grader, Task
 
 BELOW = ".leadhand-submission"
-# An image may have files of its own in its workspace, which no fresh checkout has.
-EMPTIED = f"""find . -mindepth 1 -maxdepth 1 ! -name {BELOW} -exec rm -rf -- {{}} + &&
+# An image may have files of its own in its workspace, which no fresh checkout has. Nothing is removed anywhere else.
+EMPTIED = f"""[ -d {BELOW} ] && find . -mindepth 1 -maxdepth 1 ! -name {BELOW} -exec rm -rf -- {{}} + &&
 find {BELOW} -mindepth 1 -maxdepth 1 -exec mv -t . -- {{}} + && rmdir {BELOW}"""
 EMPTYING_S = 60.0
 
