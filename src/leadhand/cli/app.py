@@ -153,7 +153,7 @@ def grade(
     missing: Annotated[bool, typer.Option("--missing", help="Of a study only the runs that have no grade.")] = False,
     untouched: Annotated[bool, typer.Option("--untouched", help="A task's grader on the task as it is given.")] = False,
     reference: Annotated[bool, typer.Option("--reference", help="A task's grader on its author's solution.")] = False,
-    jobs: Annotated[int, typer.Option(help="How many gradings at once, of a study or a benchmark.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Gradings at once (default: 2 of a benchmark, 1 of a study).")] = 0,
     sandbox: Annotated[str, typer.Option(help="With a task: auto, docker, or bwrap.")] = "auto",
     json: Json = False,
     runs: Runs = "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -31,6 +32,10 @@ from leadhand.study.layout import StudyPaths, attempt_of, read_record
 from leadhand.study.sources import tasks_of
 
 
+AT_ONCE = 2
+"""Gradings of what is known at once. Tests with a deadline of a second pass beside one other, and fail beside many."""
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `leadhand grade`, as typed."""
 
@@ -39,13 +44,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     untouched: bool = False
     reference: bool = False
     missing: bool = False
-    jobs: int = 1
+    jobs: int = 0
     sandbox: str = "auto"
 
 
 def grade(o: Options, *, as_json: bool) -> int:
     """The exit code: 0 where everything was graded (and, of what is known, as it should be)."""
-    if o.jobs < 1:
+    if o.jobs < 0:
         raise UsageError("--jobs must be at least 1")
     if o.untouched or o.reference:
         asked: dict[What, bool] = {"untouched": o.untouched, "reference": o.reference}
@@ -78,7 +83,7 @@ def _study(paths: StudyPaths, o: Options, *, as_json: bool) -> int:
         if not as_json:
             print(_line(told), flush=True)
 
-    anyio.run(_limited, o.jobs, [partial(one, run) for run in runs])
+    anyio.run(_limited, o.jobs or 1, [partial(one, run) for run in runs])
     failed = sum(r.reward is None for r in done)
     if as_json:
         showing.print_json(sorted(done, key=lambda r: r.run))
@@ -138,7 +143,11 @@ def _prove(o: Options, wanted: Sequence[What], *, as_json: bool) -> int:
         proofs.append(made := await _proof(task, what, kind))
         say_step(f"{what} {task.id}: {made.error or ('as expected' if made.right else 'NOT as expected')}")
 
-    anyio.run(_limited, o.jobs, [partial(one, task, what) for task in tasks for what in wanted])
+    anyio.run(
+        _limited,
+        o.jobs or min(AT_ONCE, os.cpu_count() or 1),
+        [partial(one, task, what) for task in tasks for what in wanted],
+    )
     order = {(task.id, what): n for n, (task, what) in enumerate((t, w) for t in tasks for w in wanted)}
     proofs.sort(key=lambda p: order[p.task, p.what])
     wrong = sum(not p.right for p in proofs)
