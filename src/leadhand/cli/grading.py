@@ -31,7 +31,6 @@ from leadhand.runs.spec import read_run_file
 from leadhand.study.layout import StudyPaths, attempt_of, read_record
 from leadhand.study.sources import tasks_of
 
-
 AT_ONCE = 2
 """Gradings of what is known at once. Tests with a deadline of a second pass beside one other, and fail beside many."""
 
