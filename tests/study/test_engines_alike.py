@@ -97,7 +97,7 @@ def test_both_engines_find_the_same_though_a_node_is_killed(
     # And they are what the work earns: a solo agent is right on even numbers only.
     for (design, task, _), reward in found.items():
         assert reward == (0.25 if design == "solo_PIV" and int(task[1:]) % 2 else 1.0)
-    assert any(attempt_of(name)[1] for name in outcomes(there)), "no run was lost with the node"
+    assert len(nodes.nodes) == 1, "no node was killed"
     # The same commands again have nothing to do.
     before = provider.usd()
     assert not any(line.startswith("started") for line in run(file, here.folder, provider).said)
