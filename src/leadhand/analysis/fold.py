@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from leadhand.analysis.delegations import Delegations
 from leadhand.analysis.detector import Seen
 from leadhand.analysis.phases import PhaseClock
 from leadhand.analysis.places import Places
@@ -94,21 +95,6 @@ class AttemptTrack:
 
 
 @dataclass(slots=True)
-class DelegationTrack:
-    delegation: str
-    worker: str
-    worker_kind: str
-    resumed: bool
-    started: float
-    assignment_chars: int
-    ended: float | None = None
-    delivered: float | None = None
-    status: str = ""
-    report: str = ""
-    cost: float = 0.0
-
-
-@dataclass(slots=True)
 class CommandTrack:
     agent: str
     call: str
@@ -146,7 +132,7 @@ class Fold:
         self.digest = self.version = ""
         self.agents: dict[str, AgentTrack] = {}
         self.attempts: dict[int, AttemptTrack] = {}
-        self.delegations: dict[str, DelegationTrack] = {}
+        self.delegations = Delegations(reports=True)
         self.commands: dict[str, CommandTrack] = {}
         self.mail: dict[str, MailTrack] = {}
         self.deliveries: list[tuple[str, ...]] = []
@@ -289,10 +275,8 @@ class Fold:
             agent.commands.clear()
             if agent.phase == "out":
                 agent.turn("other", self.now)
-        for delegation in e.delivers:
-            if self.delegations[delegation].delivered is None:
-                self.delegations[delegation].delivered = self.now
         if e.delivers:
+            self.delegations.deliver(e.delivers, self.now)
             self.deliveries.append(e.delivers)
         for mail in e.mail:
             self.mail[mail].delivered = self.now
@@ -404,14 +388,7 @@ class Fold:
     # --- the team ----------------------------------------------------------------------------------------------
 
     def _delegation_started(self, _: str, e: DelegationStarted) -> None:
-        self.delegations[e.delegation] = DelegationTrack(
-            delegation=e.delegation,
-            worker=e.worker,
-            worker_kind=e.worker_kind,
-            resumed=e.resumed,
-            started=self.now,
-            assignment_chars=len(e.assignment),
-        )
+        self.delegations.begin(e, self.now)
         self._running += 1
         worker = self.agents.get(e.worker)
         if worker is not None:
@@ -419,9 +396,8 @@ class Fold:
             worker.turn("other", self.now)
 
     def _delegation_ended(self, _: str, e: DelegationEnded) -> None:
-        track = self.delegations[e.delegation]
+        self.delegations.end(e, self.now)
         self._running -= 1
-        track.ended, track.status, track.report = self.now, e.status, e.report
         worker = self.agents.get(e.worker)
         if worker is not None:
             worker.delegation = ""

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from leadhand.analysis.delegations import DelegationTrack
 from leadhand.analysis.detector import is_source
-from leadhand.analysis.fold import CommandTrack, DelegationTrack, Fold, MailTrack
+from leadhand.analysis.fold import CommandTrack, Fold, MailTrack
 
 DUPLICATE = 0.8
 """A report whose word set overlaps an earlier one of the run by this much is counted as duplicate work."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from leadhand.analysis.delegations import Delegations, DelegationTrack
 from leadhand.analysis.phases import PhaseClock
 from leadhand.benchmarks.integrity import Finding, findings, is_invalid
 from leadhand.core.events import (
@@ -165,7 +166,7 @@ class RunFold:
         self.ledger = Ledger(prices)
         self.now = 0.0
         self._agents: dict[str, _Agent] = {}
-        self._delegations: dict[str, dict[str, object]] = {}
+        self._delegations = Delegations(reports=False)
         self._session = (-1, 0.0)
         self._rejected: list[str] = []
         self._warnings: list[str] = []
@@ -223,25 +224,17 @@ class RunFold:
             case Collected() as e:
                 self._submission = e.blob
             case DelegationStarted() as e:
-                self._delegations[e.delegation] = {
-                    "id": e.delegation,
-                    "worker": e.worker,
-                    "assignment": e.assignment,
-                    "resumed": e.resumed,
-                    "started_s": self.now,
-                }
+                self._delegations.begin(e, self.now)
                 if (worker := self._agents.get(e.worker)) is not None:
                     worker.turn("other", self.now)
                     worker.status = ""
             case DelegationEnded() as e:
-                line = self._delegations[e.delegation]
-                line |= {"ended_s": self.now, "status": e.status, "report_chars": len(e.report)}
+                self._delegations.end(e, self.now)
                 if (worker := self._agents.get(e.worker)) is not None:
                     worker.turn(OUT, self.now)
             case MessageAdded() as e:
                 self._messages[1] += len(e.mail)
-                for delegation in e.delivers:
-                    self._delegations[delegation].setdefault("delivered_s", self.now)
+                self._delegations.deliver(e.delivers, self.now)
             case MailSent():
                 self._messages[0] += 1
             case NoteAdded():
@@ -336,7 +329,7 @@ class RunFold:
             grading_s=self._grading_s,
             agents=agents,
             roles=_roles(agents),
-            delegations=tuple(DelegationLine(**d) for d in self._delegations.values()),  # type: ignore[arg-type]
+            delegations=tuple(map(_delegation, self._delegations.values())),
             messages=self._messages[0],
             messages_delivered=self._messages[1],
             rejected=tuple(self._rejected),
@@ -375,6 +368,20 @@ class RunFold:
             doing=a.doing,
             last_command=a.last_command,
         )
+
+
+def _delegation(d: DelegationTrack) -> DelegationLine:
+    return DelegationLine(
+        id=d.delegation,
+        worker=d.worker,
+        assignment=d.assignment,
+        resumed=d.resumed,
+        started_s=d.started,
+        ended_s=d.ended,
+        delivered_s=d.delivered,
+        status=d.status or "running",
+        report_chars=d.report_chars,
+    )
 
 
 def _in_order(agents: Mapping[str, _Agent]) -> list[_Agent]:
