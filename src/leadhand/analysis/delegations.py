@@ -10,7 +10,7 @@ from leadhand.core.events import DelegationEnded, DelegationStarted
 
 @dataclass(slots=True)
 class DelegationTrack:
-    """One delegation. Times are seconds of active time, None where it has not come to that; `status` "" till its end."""
+    """One delegation. Times are seconds of active time, None where it has not come to that; it ends with a `status`."""
 
     delegation: str
     worker: str
