@@ -136,6 +136,13 @@ def test_an_image_that_cannot_be_built_costs_nothing(folder: Path, tmp_path: Pat
     assert not (tmp_path / "r").exists()
 
 
+def test_a_build_has_its_time(folder: Path, tmp_path: Path) -> None:
+    slow = {**SHARES, "environment/Dockerfile": f"{FROM}RUN sleep 60\n"}
+    task = find_task(str(harbor_room.write(tmp_path / "slow", slow, "[environment]\nbuild_timeout_sec = 2\n")))
+    with pytest.raises(UsageError, match=r"task slow: building the image of .*/environment took longer than 2 s"):
+        ready_images([task], "docker", lambda step: None)
+
+
 @pytest.mark.anyio
 async def test_an_image_whose_files_lie_elsewhere_is_refused(folder: Path, tmp_path: Path) -> None:
     files = {**SHARES, "environment/Dockerfile": f"{FROM}VOLUME /data\nWORKDIR /app\n"}

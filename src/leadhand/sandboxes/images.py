@@ -131,7 +131,7 @@ def _build(found: Engine, name: str, build: Build, say: Say) -> None:
         assert process.stdout is not None
         process.stdout.close()
     if code:
-        why = f"took longer than {build.timeout_s:g} s" if late.finished.is_set() and code < 0 else "failed"
+        why = f"took longer than {build.timeout_s:g} s" if code < 0 else "failed"
         raise SandboxError(f"building the image of {build.folder} {why}: {' | '.join(last)[-600:]}")
 
 
