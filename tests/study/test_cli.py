@@ -139,6 +139,15 @@ def test_a_plan_of_what_nobody_knows_says_unknown(make_study: Make, tmp_path: Pa
     )
 
 
+def test_without_the_libraries_of_the_analysis_a_plan_says_what_it_lacks(make_study: Make) -> None:
+    bare = "import sys; sys.modules['numpy'] = None; sys.argv = ['leadhand', *sys.argv[1:]]; import study_cli"
+    command = [sys.executable, "-c", bare, "study", "plan", str(make_study())]
+    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "published figures need numpy: pip install 'leadhand[analysis]'" in done.stdout
+    assert re.search(r"^P_push +unknown +unknown +nothing *$", done.stdout, re.MULTILINE)
+
+
 def test_every_shipped_study_can_be_planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
