@@ -79,12 +79,14 @@ def run(world: str, buyer: Buyer, seed: int, usd: float) -> Course:
     return Course(world, buyer, seed, list(course(make_world(world, seed), buyer, usd, seed)))
 
 
-def courses(names: Sequence[str], seeds: int, usd: float, keep: Path | None, jobs: int) -> list[Course]:
-    """Every buyer's course through every world, from the file where it is there."""
+def courses(
+    names: Sequence[str], buyers: Sequence[Buyer], seeds: int, usd: float, keep: Path | None, jobs: int
+) -> list[Course]:
+    """The buyers' courses through the worlds, from the file where they are there."""
     lines = keep.read_text("utf-8").splitlines() if keep is not None and keep.exists() else []
     kept = [Course(w, b, s, [Point(*p) for p in points]) for w, b, s, points in map(json.loads, lines)]
     found = {(c.world, c.buyer, c.seed): c for c in kept}
-    wanted = [(n, b, FIRST_SEED + s) for n in names for s in range(seeds) for b in BUYERS]
+    wanted = [(n, b, FIRST_SEED + s) for n in names for s in range(seeds) for b in buyers]
     with ProcessPoolExecutor(jobs) as pool:
         running = [pool.submit(run, *one, usd) for one in wanted if one not in found]
         for future in as_completed(running):
@@ -111,7 +113,7 @@ def tell(world: str, of: dict[Buyer, list[Course]], usd: float) -> None:
             f"    {buyer:8s} {means}  | all the way {_interval(fine[buyer].mean(1))} | within 1 point for good after "
             f"${statistics.median(dollars):.1f}, {statistics.median(runs):.0f} runs ({there}/{len(cs)})"
         )
-    for other in ("grid", "random"):
+    for other in [b for b in of if b != "advisor" and "advisor" in of]:
         less = "  ".join(_interval(d) for d in (at["advisor"] - at[other]).T)
         print(f"    advisor - {other:6s}: {less} | all the way {_interval((fine['advisor'] - fine[other]).mean(1))}")
 
@@ -126,16 +128,25 @@ def _interval(values: Curves) -> str:
     return f"{values.mean():+.2f} [{values.mean() - half:+.2f}, {values.mean() + half:+.2f}]"
 
 
-def worlds(names: Sequence[str], seeds: int, usd: float, out: Path, keep: Path | None, jobs: int) -> None:
-    found = courses(names, seeds, usd, keep, jobs)
+def worlds(
+    names: Sequence[str],
+    buyers: Sequence[Buyer],
+    seeds: int,
+    usd: float,
+    out: Path | None,
+    keep: Path | None,
+    jobs: int,
+) -> None:
+    found = courses(names, buyers, seeds, usd, keep, jobs)
     marks = ", ".join(f"${m:g}" for m in MARKS if m <= usd)
     print(f"\nworlds: Sol and Luna, $1 a task; {seeds} seeds from {FIRST_SEED}")
     print(f"points of regret, mean (median) at {marks}; differences with 95 % intervals over seeds")
-    by_world = {n: {b: [c for c in found if (c.world, c.buyer) == (n, b)] for b in BUYERS} for n in names}
+    by_world = {n: {b: [c for c in found if (c.world, c.buyer) == (n, b)] for b in buyers} for n in names}
     for name, of in by_world.items():
         tell(name, of, usd)
-    draw(by_world, usd, out)
-    print(f"\n  figure: {out}")
+    if out is not None:
+        draw(by_world, usd, out)
+        print(f"\n  figure: {out}")
 
 
 def draw(found: dict[str, dict[Buyer, list[Course]]], usd: float, out: Path) -> None:
@@ -168,7 +179,7 @@ def draw(found: dict[str, dict[Buyer, list[Course]]], usd: float, out: Path) -> 
     figure.supxlabel("dollars spent on runs", fontsize=9)
     figure.supylabel("regret of the advice, points of reward", fontsize=9)
     figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9
+        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False, fontsize=9
     )
     figure.savefig(out, dpi=110)
 
@@ -180,6 +191,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--usd", type=float, default=40.0)
     parser.add_argument("--worlds", default=",".join(NAMES))
+    parser.add_argument("--buyers", default=",".join(BUYERS), help="with fewer than all there is no figure")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--keep", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "advisor-regret.png")
@@ -190,7 +202,9 @@ def main() -> None:
         print(f"back-test: left out{'' if given.data.exists() else f', there is no {given.data}'}")
     names = [n for n in given.worlds.split(",") if n not in ("", "none")]
     if names:
-        worlds(names, given.seeds, given.usd, given.out, given.keep, given.jobs)
+        buyers = [b for b in BUYERS if b in given.buyers.split(",")]
+        out = given.out if len(buyers) == len(BUYERS) else None
+        worlds(names, buyers, given.seeds, given.usd, out, given.keep, given.jobs)
 
 
 if __name__ == "__main__":
