@@ -140,6 +140,8 @@ def test_limits_that_nothing_keeps() -> None:
     assert hurried.fitting == 0
     assert "none of 19 designs keeps 0.05 minutes" in hurried.why[0]
     assert "does not pay" not in hurried.why[1]
+    assert hurried.experiment is None
+    assert "Next experiment: none; nothing that could be run is likely to change this advice." in text_of(hurried)
 
 
 def test_own_runs_turn_the_advice_and_are_named() -> None:

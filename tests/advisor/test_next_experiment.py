@@ -88,7 +88,7 @@ def test_the_gain_of_two_designs_is_the_closed_form(fitted: Fitted) -> None:
     sd, gap = 0.05, 0.02
     normal = NormalDist()
     expected = sd * normal.pdf(gap / sd) - gap * normal.cdf(-gap / sd)
-    exact = experiment._pairwise(movement, choice, (1,))
+    exact = experiment._pairwise(movement, outlook, choice, (1,))
     assert exact.gain == pytest.approx(expected, rel=1e-9)
     assert exact.changes == pytest.approx(normal.cdf(-gap / sd), rel=1e-9)
     drawn = worth(movement, outlook, choice, (1,))
@@ -141,6 +141,20 @@ def test_nothing_is_proposed_that_costs_too_much(fitted: Fitted) -> None:
     some = best_trial(fitted, DESIGNS, "mine", outlook, choice, {}, fresh, most_usd=2.0)
     assert some is not None
     assert some.usd <= 2.0
+
+
+def test_where_nothing_keeps_the_limits_only_dollars_and_minutes_matter(fitted: Fitted) -> None:
+    outlook = look(fitted, DESIGNS, "mine")
+    fresh = [f"t{i}" for i in range(60)]
+    usd = float(outlook.dollars()[2])
+    near = choose(outlook, Question(max_usd=usd * 1.05))
+    assert not near.fit.any()
+    found = best_trial(fitted, DESIGNS, "mine", outlook, near, {}, fresh)
+    assert found is not None
+    assert 2 in found.designs
+    assert found.changes == pytest.approx(near.sure[2])
+    hopeless = best_trial(fitted, DESIGNS, "mine", outlook, choose(outlook, Question(max_usd=usd / 100)), {}, fresh)
+    assert hopeless is None or hopeless.changes == 0.0
 
 
 def test_with_a_reward_to_reach_it_asks_what_changes_the_choice(fitted: Fitted) -> None:

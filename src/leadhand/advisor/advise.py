@@ -29,6 +29,9 @@ from leadhand.models import find_price
 from leadhand.study.grid import control
 
 LEAST_ALTERNATIVES, MOST_ALTERNATIVES = 2, 3
+LEAST_CHANGE = 0.005
+"""What changes the advice less often than this is no experiment worth a proposal."""
+
 FRESH_TASKS = 200
 CHEAPER = 0.1
 """Workers this much cheaper than their lead (in units of Sol and Luna's distance) are cheap ones."""
@@ -194,7 +197,9 @@ def _answer(q: Question, like: Like, fitted: Fitted, designs: list[Design], outl
         against_teams=_against(fitted, designs, like, choice),
         disputes=_disputes([designs[i] for i in (choice.best, *(i for _, i in others))], fitted),
         changes=(*changes(q, designs, outlook, choice), *_by_difficulty(q, fitted, designs, outlook, choice, like)),
-        experiment=None if trial is None else _experiment(q, like, designs, trial),
+        experiment=_experiment(q, like, designs, trial)
+        if trial is not None and trial.changes >= LEAST_CHANGE
+        else None,
     )
 
 

@@ -88,17 +88,24 @@ def best_trial(
     """
     belief = believed(fitted, designs, setting, done)
     dollars = outlook.dollars()
+    roughly, exactly = (
+        (_keeping, _keeping)
+        if not choice.fit.any()
+        else (_crossing, _reaching)
+        if choice.reached
+        else (_pairwise, worth)
+    )
     rough = []
     for block, tasks in _blocks(len(designs), choice.best, done, fresh, sizes):
         usd = float(dollars[list(block)].sum()) * len(tasks)
         if usd <= most_usd:
             movement = _movement(belief, done, block, tasks)
-            about = _crossing(movement, outlook, choice) if choice.reached else _pairwise(movement, choice, block)
-            rough.append((Trial(block, tasks, usd, *about), movement))
-    aim = "changes" if choice.reached else "gain"
+            rough.append((Trial(block, tasks, usd, *roughly(movement, outlook, choice, block)), movement))
+    aim = "gain" if exactly is worth else "changes"
     rough.sort(key=lambda found: _per_dollar(found[0], aim), reverse=True)
-    of = [(t, movement, _reaching if choice.reached else worth) for t, movement in rough[:FINALISTS]]
-    trials = [t._replace(**value(movement, outlook, choice, t.designs)._asdict()) for t, movement, value in of]
+    trials = [
+        t._replace(**exactly(movement, outlook, choice, t.designs)._asdict()) for t, movement in rough[:FINALISTS]
+    ]
     return max(trials, key=lambda t: _per_dollar(t, aim), default=None)
 
 
@@ -150,7 +157,7 @@ def believed(fitted: Fitted, designs: Sequence[Design], setting: str, done: Done
 def worth(movement: Floats, outlook: Outlook, choice: Choice, block: Sequence[int]) -> Worth:
     """The expected gain of choosing anew when beliefs move so, and how often the choice is another one."""
     after = choice.utility + _draws(len(movement)) @ _root(movement).T
-    among = choice.fit if choice.fit.any() else np.ones(len(movement), dtype=bool)
+    among = choice.fit
     found = _better(np.where(among, after, -np.inf), choice)
     for i in _may_fit(choice, block):
         # The runs also show what it costs: by then it is known whether it keeps the limits.
@@ -161,17 +168,17 @@ def worth(movement: Floats, outlook: Outlook, choice: Choice, block: Sequence[in
 
 
 def _may_fit(choice: Choice, block: Sequence[int]) -> list[int]:
-    return [i for i in block if choice.fit.any() and not choice.fit[i] and choice.sure[i] >= MAY_FIT]
+    return [i for i in block if not choice.fit[i] and choice.sure[i] >= MAY_FIT]
 
 
-def _pairwise(movement: Floats, choice: Choice, block: Sequence[int]) -> Worth:
+def _pairwise(movement: Floats, outlook: Outlook, choice: Choice, block: Sequence[int]) -> Worth:
     """The same if only one other design could be chosen: that which gains most. Exact for two, else too low."""
     best, variance = choice.best, np.diag(movement)
     sd = np.sqrt(np.maximum(variance + variance[best] - 2 * movement[best], 1e-18))
     behind = np.maximum(choice.utility[best] - choice.utility, 0.0)
     changes = np.array([0.5 * math.erfc(z / math.sqrt(2)) for z in behind / sd])
     gain = sd * np.exp(-((behind / sd) ** 2) / 2) / math.sqrt(2 * math.pi) - behind * changes
-    odds = np.where(choice.fit, 1.0, 0.0) if choice.fit.any() else np.ones(len(sd))
+    odds = np.where(choice.fit, 1.0, 0.0)
     for i in _may_fit(choice, block):
         odds[i] = choice.sure[i]
     odds[best] = 0.0
@@ -210,13 +217,18 @@ def _reaching(movement: Floats, outlook: Outlook, choice: Choice, block: Sequenc
     return Worth(0.0, float((picks != choice.best).mean()))
 
 
-def _crossing(movement: Floats, outlook: Outlook, choice: Choice) -> Worth:
+def _crossing(movement: Floats, outlook: Outlook, choice: Choice, block: Sequence[int]) -> Worth:
     """The same for one design alone, of that which most likely comes to be, or ceases to be, one that reaches it."""
     cost = doublings(outlook)
     matters = choice.fit & (cost <= cost[choice.best])
     far = np.abs(outlook.reward.mean - _needed(movement, outlook, choice))
     z = far / np.sqrt(np.maximum(np.diag(movement), 1e-18))
     return Worth(0.0, max((0.5 * math.erfc(z[i] / math.sqrt(2)) for i in np.flatnonzero(matters)), default=0.0))
+
+
+def _keeping(movement: Floats, outlook: Outlook, choice: Choice, block: Sequence[int]) -> Worth:
+    """Where nothing keeps the limits for sure: how likely it is that a design turns out to keep them."""
+    return Worth(0.0, max((float(choice.sure[i]) for i in block if choice.sure[i] >= MAY_FIT), default=0.0))
 
 
 def _needed(movement: Floats, outlook: Outlook, choice: Choice) -> Floats:

@@ -124,7 +124,7 @@ def _titled(title: str, lines: Iterable[str]) -> Iterator[str]:
 def _experiment(a: Advice, study_file: str) -> Iterator[str]:
     e = a.experiment
     if e is None:
-        yield "Next experiment: none; there is nothing left to learn between these designs."
+        yield "Next experiment: none; nothing that could be run is likely to change this advice."
         return
     where = f"on {e.tasks} tasks" if e.repeats == 1 else f"{e.repeats} times each on that task"
     where += " of yours" if e.needs_tasks and e.repeats == 1 else ""
