@@ -429,11 +429,13 @@ static void prepare(char **argv) {
   call(DUP3, 0, REQUESTS, CLOSE_ON_EXEC, 0, 0);
   call(DUP3, 1, REPLIES, CLOSE_ON_EXEC, 0, 0);
   long null = open_file("/dev/null", READ_WRITE);
+  if (null < 0) leave(126); /* commands must not read what is asked of us */
   for (int fd = 0; fd <= 2; fd++) call(DUP3, null, fd, 0, 0, 0);
   call(CLOSE, null, 0, 0, 0, 0);
   size all = -1, ended = 1UL << (CHILD_SIGNAL - 1);
   call(SIGPROCMASK, SET_MASK, (long)&all, (long)&old_mask, 8, 0); /* none ends us but SIGKILL */
   signals = call(SIGNALFD4, -1, (long)&ended, 8, CLOSE_ON_EXEC | NO_WAIT, 0);
+  if (signals < 0) leave(126);
 }
 
 __attribute__((used, noreturn)) static void start(long *entry) {
