@@ -77,6 +77,17 @@ def test_text_can_be_read_and_controls_have_names(
             "(all) => all.filter((b) => !(b.getAttribute('aria-label') || b.textContent.trim() || b.title)).length"
         )
         assert page.locator("button, select, input").evaluate_all(unnamed) == 0
+        assert page.locator("main").count() == page.locator("h1").count() == 1
+        assert (
+            page.locator("h1, h2, h3, th").evaluate_all("(all) => all.filter((n) => !n.textContent.trim()).length") == 0
+        )
+        active = "(list) => document.getElementById(list.getAttribute('aria-activedescendant'))?.dataset.seq"
+        assert page.locator(".list").evaluate(active) == "777"
+        # The way past the timeline, and through the tabs without a mouse.
+        page.locator(".skip").press("Enter")
+        assert page.evaluate("document.activeElement.id") == "content"
+        page.get_by_role("tab", name="Events").press("ArrowRight")
+        page.get_by_role("tab", name="Reports", selected=True).wait_for()
 
 
 # Every visible text whose contrast with what is behind it is under 4.5 to 1.

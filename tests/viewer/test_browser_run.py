@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from pages import PHONE, rows, watched, whole
-from viewer_runs import LEAD, WORKER, compacted_run, run_file
+from viewer_runs import LEAD, WORKER, compacted_run, run_file, suspect_run
 
 from leadhand.analysis.summary import summarise
 from leadhand.core.design import Design
@@ -50,7 +51,7 @@ def test_seventeen_agents(team: Path, view: View, chromium: Any) -> None:
         page.keyboard.press("g")
         page.wait_for_url("**e=**")
         first = chosen(page)
-        assert page.locator("aside h2").inner_text() == f"lead · delegates · event {first}"
+        page.locator("aside h2", has_text=f"lead · delegates · event {first}").wait_for()
         page.keyboard.press("j")
         page.wait_for_timeout(150)
         assert chosen(page) > first
@@ -64,8 +65,7 @@ def test_seventeen_agents(team: Path, view: View, chromium: Any) -> None:
         # A click on the timeline opens what is under the pointer.
         box = page.locator(".plot canvas").bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 26 + 19 * 3 + 9)
-        page.wait_for_selector("aside h2")
-        assert page.locator("aside h2").inner_text().startswith("w3 · ")
+        page.locator("aside h2", has_text=re.compile("^w3 · ")).wait_for()
         page.locator(".plot").focus()
         for key in ("+", "+", "ArrowRight", "-", "0"):
             page.keyboard.press(key)
@@ -113,6 +113,30 @@ def test_the_prompt_of_a_compacted_conversation(tmp_path: Path, view: View, chro
         page.locator(".prompt details[data-seq] summary").nth(2).click()
         page.locator(".prompt pre", has_text="[left out]").wait_for()
         assert "a long output" not in page.locator(".prompt").inner_text()
+
+
+def test_what_the_rules_forbid_stands_out_and_leads_to_its_event(tmp_path: Path, view: View, chromium: Any) -> None:
+    index = open_run(suspect_run(tmp_path / "suspect"))
+    (first, *_) = index.summary().findings
+    with watched(chromium) as page:
+        page.goto(view(tmp_path))
+        page.get_by_role("link", name="not valid · 6 findings").click()
+        page.locator(".pane .finding").nth(5).wait_for()
+        page.get_by_role("tab", name="Overview").click()
+        page.locator(".badge.bad", has_text="not valid").wait_for()
+        box = page.get_by_role("region", name="What stands out")
+        assert "this run does not count" in box.inner_text()
+        assert box.locator(".finding").count() == 6
+        path = page.get_by_role("region", name="Critical path").inner_text()
+        assert "Of 40.0 s, 75 % passed while the lead waited for workers at work: w2 30.0 s." in path
+        box.get_by_role("button", name=f"{first.why}: {first.text}").first.click()
+        page.locator("aside h2", has_text=f"w1 · exit · event {first.seq}").wait_for()
+        assert first.why in page.locator("aside .finding").inner_text()
+        page.get_by_role("tab", name="Files").click()
+        runs = page.get_by_role("region", name="Runs of the reference").locator("tbody tr")
+        assert [row.split("\t")[:2] for row in runs.all_inner_texts()] == [["w1", "1"], ["w2", "1"]]
+        page.locator(".lane", has_text="w2").click()
+        page.locator('[data-answer="contribution"]', has_text="It ran the reference once.").wait_for()
 
 
 def test_search_leads_to_the_event(team: Path, view: View, chromium: Any) -> None:

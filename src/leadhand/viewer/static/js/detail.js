@@ -32,7 +32,7 @@ function head(run, seq, entry) {
 function raw(entry) {
   const box = h("details", {}, h("summary", {}, h("span", { cls: "muted" }, "The event as the journal has it")));
   box.addEventListener("toggle", () => box.open && box.childElementCount === 1 && box.append(json(entry)));
-  return h("div", {}, h("h3"), box);
+  return h("div", { cls: "raw" }, box);
 }
 
 function usage(u, usd, served) {

@@ -36,7 +36,7 @@ export function table(columns, rows, options = {}) {
     const name = column.sort
       ? h("button", { type: "button", onclick: () => ((down = by === i ? !down : Boolean(column.num)), (by = i), draw()) }, column.name)
       : column.name;
-    return h("th", { cls: column.num ? "num" : null, scope: "col", title: column.title }, name);
+    return h(column.name ? "th" : "td", { cls: column.num ? "num" : null, scope: column.name ? "col" : null, title: column.title }, name);
   });
   function draw() {
     const sorted = [...rows];

@@ -51,7 +51,7 @@ export function drawPath(g, view) {
   g.lineJoin = "bevel";
   g.beginPath();
   for (const [agent, from, to] of model.path) {
-    if (to < view.from || from > view.to) continue;
+    if (to < view.from || from > view.to || view.x(to) - view.x(from) < 2) continue; // a moment in which a worker is called
     g.lineTo(view.x(from), lane.get(agent));
     g.lineTo(view.x(to), lane.get(agent));
   }

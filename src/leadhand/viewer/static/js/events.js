@@ -83,6 +83,8 @@ export class EventList {
     }
     now?.classList.add("on");
     now?.setAttribute("aria-selected", "true");
+    if (now) this.list.setAttribute("aria-activedescendant", now.id);
+    else this.list.removeAttribute("aria-activedescendant");
     this.chosen = now;
   }
 
@@ -130,7 +132,6 @@ export class EventList {
 
   select(seq) {
     this.selected = seq;
-    this.list.setAttribute("aria-activedescendant", seq >= 0 ? `row-${seq}` : "");
     const i = this.place(seq);
     const { list } = this;
     if (seq >= 0 && (i * HIGH < list.scrollTop || (i + 1) * HIGH > list.scrollTop + list.clientHeight)) {

@@ -6,7 +6,7 @@ export function runsTable(rows) {
   const colour = (r) => (r.status === "finished" ? "good" : r.status === "running" ? "live" : r.valid ? "warn" : "bad");
   return table([
     { name: "run", cell: (r) => h("a", { href: `#/run/${encodeURIComponent(r.id)}`, cls: "bdi" }, oneLine(r.task || r.id, 40)), sort: (r) => r.task },
-    { name: "design", cell: (r) => oneLine(r.design, 60), sort: (r) => r.design },
+    { name: "design", cls: "nowrap", cell: (r) => oneLine(r.design, 60), sort: (r) => r.design },
     { name: "status", cell: (r) => [h("span", { cls: `badge ${colour(r)}`, title: r.error }, r.status.replaceAll("_", " ")), r.attempt ? [" ", h("span", { cls: "badge" }, `attempt ${r.attempt}, put aside`)] : null, r.degraded ? [" ", h("span", { cls: "badge bad" }, "degraded")] : null, r.findings ? [" ", h("a", { href: `#/run/${encodeURIComponent(r.id)}?tab=findings`, cls: `badge ${r.valid ? "warn" : "bad"}` }, `${r.valid ? "" : "not valid · "}${plural(r.findings, "finding")}`)] : null], sort: (r) => r.status },
     { name: "reward", num: true, cell: (r) => (r.reward === null ? "–" : r.reward.toFixed(3)), sort: (r) => r.reward },
     { name: "dollars", num: true, cell: (r) => dollars(r.usd), sort: (r) => r.usd }, { name: "time", num: true, cell: (r) => seconds(r.seconds), sort: (r) => r.seconds },

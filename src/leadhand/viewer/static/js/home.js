@@ -19,8 +19,8 @@ class HomePage {
     this.tabs = h("div", { cls: "tabs", role: "tablist" });
     this.facts = h("div", { cls: "facts" });
     this.name = h("h1", { cls: "bdi" }, "Runs");
-    this.pane = h("div", { cls: "pane", id: "content" });
-    root.replaceChildren(h("div", { cls: "frame" }, h("header", { cls: "top" }, h("div", { cls: "name" }, this.name), this.facts, h("div", { cls: "right" }, themeButton(() => this.draw()))), this.tabs, this.pane));
+    this.pane = h("div", { cls: "pane", id: "content", tabindex: "-1" });
+    root.replaceChildren(h("div", { cls: "frame" }, h("header", { cls: "top" }, h("div", { cls: "name" }, this.name), this.facts, h("div", { cls: "right" }, themeButton(() => this.draw()))), h("main", { cls: "main" }, this.tabs, this.pane)));
     this.timer = setInterval(() => this.home?.running && !this.home.reading && !document.hidden && !source.static && this.load(true), 2000);
   }
 

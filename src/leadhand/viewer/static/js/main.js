@@ -58,6 +58,11 @@ async function follow() {
   return undefined;
 }
 
+// The hash is the address of what is shown: a skip link must not change it.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
+});
 applyTheme();
 window.addEventListener("hashchange", follow);
 follow();

@@ -104,7 +104,7 @@ function critical(run) {
   ].filter(([, x]) => x >= 0.05);
   const rest = whole - parts.reduce((sum, [, x]) => sum + x, 0);
   if (rest >= 0.05) parts.push(["the rest: sandbox, harness, collecting", rest, "var(--line)"]);
-  const who = [...workers].sort((a, b) => b[1] - a[1]);
+  const who = [...workers].filter(([, x]) => x >= whole / 200).sort((a, b) => b[1] - a[1]);
   const some = who.slice(0, 6).map(([name, x], i) => [i ? ", " : "", link(name, () => run.go({ agent: name })), ` ${seconds(x)}`]);
   return h("section", { "aria-label": "Critical path" }, h("h2", {}, "Critical path"),
     h("p", {}, `Of ${seconds(whole)}, ${percent(waited, whole)} passed while the lead waited for workers at work`, who.length ? [": ", some, who.length > 6 ? ` and ${plural(who.length - 6, "other")}` : "", "."] : ".", h("span", { cls: "muted" }, " It is the dark line along the lanes.")),

@@ -91,13 +91,13 @@ class RunPage {
       h("div", { cls: "name" }, this.model.head.alone ? null : link("Runs", () => (location.hash = "#/"), { title: "All runs" }), h("h1", { cls: "bdi" }, oneLine(this.model.head.task, 60)), h("span", { cls: "sub" }, teamWords(this.model.head.design)), this.status),
       this.header, h("div", { cls: "right" }, this.search, help, themeButton(() => this.timeline.draw())));
     this.progress = h("div", { cls: "progress", role: "progressbar", "aria-label": "Reading the journal", hidden: true });
-    this.tabs = h("div", { cls: "tabs", role: "tablist" });
+    this.tabs = h("div", { cls: "tabs", role: "tablist", "aria-label": "Views of this run", onkeydown: (event) => this.#turn(event) });
     this.pane = h("div", { cls: "pane", role: "tabpanel", id: "content", tabindex: "-1" });
     this.drawerTitle = h("h2", { cls: "grow" });
     this.content = h("div", { cls: "content" });
     this.steps = h("span", {}, h("button", { type: "button", title: "Previous event (k)", "aria-label": "Previous event", onclick: () => this.#step(-1) }, "↑"), " ", h("button", { type: "button", title: "Next event (j)", "aria-label": "Next event", onclick: () => this.#step(1) }, "↓"));
     this.drawer = h("aside", { cls: "drawer", hidden: true, "aria-label": "Details" }, h("header", {}, this.drawerTitle, this.steps, h("button", { type: "button", "aria-label": "Close", title: "Close (Esc)", onclick: () => this.#close() }, "✕")), this.content);
-    const main = h("div", { cls: "main" }, this.timeline.node, this.legend.node, this.tabs, this.pane);
+    const main = h("main", { cls: "main" }, this.timeline.node, this.legend.node, this.tabs, this.pane);
     root.replaceChildren(h("div", { cls: "frame run" }, top, this.progress, h("div", { cls: "body" }, main, this.drawer)));
     document.title = `${oneLine(this.model.head.task, 40)} · Leadhand`;
   }
@@ -218,6 +218,17 @@ class RunPage {
     this.#drawer(params);
   }
 
+  // Arrow keys go through the tabs, as readers of screens expect.
+  #turn(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by) return;
+    const at = this.buttons.findIndex(({ button }) => button === document.activeElement);
+    const { button } = this.buttons[(at + by + this.buttons.length) % this.buttons.length];
+    button.focus();
+    button.click();
+    event.preventDefault();
+  }
+
   #tabs() {
     const tab = this.params.tab || "overview";
     const marks = this.model.marks.filter(([, level]) => level !== "note");
@@ -231,6 +242,7 @@ class RunPage {
     });
     for (const { key, button, count } of this.buttons) {
       button.setAttribute("aria-selected", String(key === tab));
+      button.setAttribute("tabindex", key === tab ? "0" : "-1");
       if (key === tab && this.shownTab !== tab) this.tabs.scrollLeft = button.offsetLeft - this.tabs.offsetLeft - 60; // a phone shows some of them
       count.className = `count${worst}`;
       count.hidden = !marks.length;
@@ -269,6 +281,10 @@ class RunPage {
     const key = `${seq}/${agent}/${q}`;
     // Asked for first: while it is on its way, the rest of the page is drawn.
     const coming = seq >= 0 && !agent && !q && this.opened !== key ? this.api.event(seq) : null;
+    if (this.drawer.hidden && coming) {
+      this.drawerTitle.textContent = title(this, seq);
+      this.content.replaceChildren(); // what was there when it was closed
+    }
     this.drawer.hidden = !open;
     this.steps.hidden = !(seq >= 0);
     this.timeline.agentChosen = agent || null;

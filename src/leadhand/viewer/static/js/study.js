@@ -56,7 +56,7 @@ function designsCard(study, keep, choose, again) {
   const words = keep.words.toLowerCase().split(/\s+/).filter(Boolean);
   const found = study.designs.filter((d) => words.every((w) => d.design.toLowerCase().includes(w)));
   const made = table([
-    { name: "design", cell: (d) => [link(d.design, () => choose(d.design)), d.frontier ? [" ", h("span", { cls: "badge good" }, "frontier")] : null], sort: (d) => d.design },
+    { name: "design", cls: "nowrap", cell: (d) => [link(d.design, () => choose(d.design)), d.frontier ? [" ", h("span", { cls: "badge good" }, "frontier")] : null], sort: (d) => d.design },
     { name: "reward", num: true, cell: (d) => interval(d.reward, (x) => x.toFixed(3)), sort: (d) => d.reward?.mean ?? null },
     { name: "dollars a task", num: true, cell: (d) => interval(d.usd, dollars), sort: (d) => d.usd?.mean ?? null },
     { name: "time a task", num: true, cell: (d) => (d.seconds ? seconds(d.seconds.mean) : "–"), sort: (d) => d.seconds?.mean ?? null },
@@ -78,9 +78,9 @@ function heatCard(study, keep, again) {
     if (c.reward !== null) button.style.setProperty("background", `color-mix(in srgb, var(--report) ${Math.round(4 + 44 * c.reward)}%, var(--panel))`);
     return h("td", {}, button);
   };
-  const head = h("tr", {}, h("th"), study.tasks.map((t) => h("th", { cls: "rot", scope: "col", title: t }, h("span", {}, oneLine(t, 24)))));
+  const head = h("tr", {}, h("td"), study.tasks.map((t) => h("th", { cls: "rot", scope: "col", title: t }, h("span", {}, oneLine(t, 24)))));
   const body = study.designs.map((d) => h("tr", {}, h("th", { scope: "row" }, oneLine(d.design, 48)), study.tasks.map((t) => cell(d.design, t))));
-  const box = card("Reward by task and design", "Darker is better. Click a cell for its runs.", h("div", { cls: "scroll" }, h("table", { cls: "heat" }, head, body)));
+  const box = card("Reward by task and design", "The stronger the green, the better. Click a cell for its runs.", h("div", { cls: "scroll" }, h("table", { cls: "heat" }, head, body)));
   box.classList.add("full");
   return box;
 }

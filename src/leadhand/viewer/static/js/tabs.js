@@ -36,7 +36,7 @@ function matrix(all, at, two) {
     return h("td", {}, button);
   };
   return h("section", {}, h("h2", {}, "How much reports say the same"), h("p", { cls: "muted" }, "Click a pair to read it above."), h("div", { cls: "scroll" }, h("table", { cls: "matrix" },
-    h("tr", {}, h("th"), all.slice(0, -1).map((r) => h("th", {}, r.id))),
+    h("tr", {}, h("td"), all.slice(0, -1).map((r) => h("th", {}, r.id))),
     all.slice(1).map((r, k) => h("tr", {}, h("th", {}, r.id), all.slice(0, -1).map((_, j) => cell(k + 1, j)))))));
 }
 
