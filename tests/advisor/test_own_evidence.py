@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
-from advisor_evidence import LUNA, PLANNERS, SOL, SOLO, write_run
+from advisor_evidence import LUNA, PLANNERS, SOL, SOLO, own_runs_of, write_run
 
 from leadhand.advisor.own import own_runs
 from leadhand.advisor.setting import find_like, known_of
 from leadhand.core.design import Design
 from leadhand.core.values import Task
+from leadhand.study.layout import FORMAT, Resolved, StudyRecord
 
 BENCH = Task(id="a", prompt="p", benchmark="programbench", grader_digest="g", labels={"difficulty": "easy"})
 REPO = Task(id="shop", prompt="p", benchmark="prompt", grader_digest="g")
@@ -80,3 +82,41 @@ def test_what_like_this_means(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_p
     assert numerus.source == ("numerus",)
     assert "terminal-bench-2.1: 30 published figures" in known_of(find_like("terminal-bench-2.1", []))
     assert SOL in own[0].design.models
+
+
+def write_study(folder: Path, source: str, tasks: tuple[str, ...]) -> None:
+    """A study that was prepared: its record and its file."""
+    study = Resolved(
+        designs={"solo": SOLO},
+        controls={},
+        tasks=tasks,
+        labels={},
+        repeats=1,
+        seed=1,
+        budget_usd=None,
+        sandbox="local",
+        about="",
+    )
+    record = StudyRecord(format=FORMAT, name=folder.name, id="i", version="0", study=study, digest="d", runs=())
+    folder.mkdir(parents=True)
+    (folder / "study.json").write_bytes(msgspec.json.encode(record))
+    (folder / "study.toml").write_text(f'[tasks]\nsource = ["{source}"]\n')
+
+
+def test_like_a_study_means_its_tasks_whoever_ran_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So what an experiment finds on them, which is a study of its own, counts there; and its tasks are named again."""
+    monkeypatch.chdir(tmp_path)
+    write_study(tmp_path / "studies" / "mine", "shipped", ("satchel", "gridline"))
+    elsewhere = [
+        *(msgspec.structs.replace(r, task="satchel", study="advised-1") for r in own_runs_of(SOLO, 2, 0.5, 0.4)),
+        *own_runs_of(SOLO, 1, 0.5, 0.4, setting="study other"),
+    ]
+    like = find_like("mine", elsewhere)
+    assert [r.task for r in like.own if r.setting == like.setting == "study mine"] == ["satchel", "satchel"]
+    assert like.source == ("shipped",)
+    assert set(like.ids) == {"satchel", "gridline"}
+    write_study(tmp_path / "studies" / "gone", "nowhere/*", ("a", "b"))
+    assert find_like("gone", []).source == (), "its tasks are not to be found from here"
+    unnamed = find_like("", [msgspec.structs.replace(r, setting="study mine", study="mine") for r in elsewhere])
+    assert (unnamed.setting, unnamed.source) == ("study mine", ("shipped",))
+    assert "taken to be like study mine" in unnamed.note
