@@ -105,7 +105,7 @@ def test_a_solo_agent_is_its_own_lead() -> None:
 
 
 def test_strategy_and_k_are_read_from_a_csv(tmp_path: Path) -> None:
-    """As `leadhand study results --csv` writes them: also where the columns of teams are empty or hold defaults."""
+    """As `leadhand study export` writes them: also where the columns of teams are empty or hold defaults."""
     path = tmp_path / "x.csv"
     path.write_text(
         HEAD + "a,solo,0.4,1,m,,True,minimal,,,0,off,brief,team,,\n"

@@ -102,7 +102,7 @@ def read_study(folder: Path) -> Study:
     kept = [f for f in found if not given or f.name in given]
     labels = _labels((f.file.lock.design, given[f.name].design if f.name in given else "") for f in kept)
     everything = [_member(f, label, given.get(f.name)) for f, label in zip(kept, labels.names, strict=True)]
-    dropped = [_member(f, "", None) for f in found if f not in kept]
+    dropped = [_member(f, "", None) for f in found if given and f.name not in given]
     members, unnumbered = _numbered([m for m in everything if not m.aside])
     if unnumbered:
         notes.append(

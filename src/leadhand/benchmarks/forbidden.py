@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -84,7 +85,13 @@ _QUOTING = str.maketrans("", "", "'\"\\")
 
 def hits(command: str, rules: Rules) -> list[Hit]:
     """Everything in the command that the rules forbid, each kind of thing once."""
-    return list(dict.fromkeys(_hits(command, rules, 0))) if _is_suspect(command, rules) else []
+    return list(_distinct(command, rules)) if _is_suspect(command, rules) else []
+
+
+@lru_cache(maxsize=4096)
+def _distinct(command: str, rules: Rules) -> tuple[Hit, ...]:
+    """Kept, since agents say the same again and again, and reading a command takes long."""
+    return tuple(dict.fromkeys(_hits(command, rules, 0)))
 
 
 def _is_suspect(command: str, rules: Rules) -> bool:
