@@ -159,6 +159,18 @@ def test_the_control_of_a_group_is_its_models_solo_agent_and_the_studys_own_goes
     assert factors_of(best).label == "m · best of 2 by oracle PIV · upper bound"
 
 
+def test_a_team_that_is_checked_at_its_finish_is_compared_with_a_solo_agent_that_is() -> None:
+    solos = [factors_of(Design(lead="p/m", solo=True, guidance="PIV", finish_check=c)) for c in (False, True)]
+    every = {f.label: f for f in solos}
+    assert list(every) == ["m · solo PIV", "m · solo PIV · finish check"]
+    for checked in (False, True):
+        found = base_of(factors_of(Design(lead="p/m", guidance="P", finish_check=checked)), every)
+        assert found is not None
+        assert found.finish_check is checked
+    only = {solos[0].label: solos[0]}
+    assert base_of(factors_of(Design(lead="p/m", guidance="P", finish_check=True)), only) == solos[0]
+
+
 # --- the frontier ----------------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,7 @@ class Factors(Value, frozen=True, kw_only=True):
     cap: int | None = None
     messaging: str = "off"
     context: str = "brief"
+    finish_check: bool = False
     strategy: str = "team"
     k: int | None = None
     chosen: str = ""
@@ -83,6 +84,7 @@ def factors_of(design: Design, label: str = "", control: str = "") -> Factors:
         cap=design.max_workers if design.has_lead and design.workers is None else None,
         messaging=design.messaging,
         context=design.context,
+        finish_check=design.finish_check,
         strategy=design.strategy,
         k=design.k if group else None,
         chosen={"peers": design.collect, "best-of-k": design.selector}.get(design.strategy, ""),
@@ -93,7 +95,7 @@ def factors_of(design: Design, label: str = "", control: str = "") -> Factors:
 
 COLUMNS = (
     *("lead", "lead_reasoning", "worker", "worker_reasoning", "solo", "guidance", "schedule", "workers", "cap"),
-    *("messaging", "context", "strategy", "k", "collect", "selector", "control"),
+    *("messaging", "context", "finish_check", "strategy", "k", "collect", "selector", "control"),
 )
 """The columns of a CSV that say what a design is."""
 
@@ -112,13 +114,16 @@ def factors_from(row: Mapping[str, object], label: str) -> Factors:
         value = text(name)
         return int(float(value)) if value else None
 
+    def flag(name: str) -> bool:
+        return text(name).lower() in ("1", "true", "yes")
+
     lead, guidance, strategy = text("lead"), text("guidance"), text("strategy") or "team"
     if strategy not in get_args(Strategy):
         raise UsageError(f"design {label!r}: strategy {strategy!r} is none of {', '.join(get_args(Strategy))}")
     if not lead or not guidance:
         return Factors(label=label, strategy=strategy, chosen=_chosen(strategy, text), control=text("control"))
     workers, group = number("workers"), strategy != "team"
-    solo = not group and (text("solo").lower() in ("1", "true", "yes") or workers == 0)
+    solo = not group and (flag("solo") or workers == 0)
     alone = solo or group
     worker, effort = (text("worker"), text("worker_reasoning")) if text("worker") else (lead, text("lead_reasoning"))
     return Factors(
@@ -133,6 +138,7 @@ def factors_from(row: Mapping[str, object], label: str) -> Factors:
         cap=None if alone or workers is not None else number("cap") or 5,
         messaging=text("messaging") or "off",
         context=text("context") or "brief",
+        finish_check=flag("finish_check"),
         strategy=strategy,
         k=number("k") if group else None,
         chosen=_chosen(strategy, text),
@@ -162,6 +168,7 @@ def _labelled(f: Factors) -> Factors:
         parts += [f.schedule] if f.schedule != "push" else []
         parts += [f"messages {f.messaging}"] if f.messaging != "off" else []
         parts += [f.context] if f.context != "brief" else []
+    parts += ["finish check"] if f.finish_check else []
     return msgspec.structs.replace(f, label=" · ".join(parts))
 
 
@@ -177,10 +184,12 @@ def base_of(design: Factors, all_designs: Mapping[str, Factors]) -> Factors | No
     if not design.known:
         return None
     wanted = "minimal" if design.guidance == "minimal" else "PIV"
-    return solo_of(design.lead, wanted, all_designs)
+    return solo_of(design.lead, wanted, all_designs, finish_check=design.finish_check)
 
 
-def solo_of(lead: str, guidance: str, all_designs: Mapping[str, Factors]) -> Factors | None:
-    """The solo control of a lead with this guidance."""
-    found = (d for d in all_designs.values() if d.known and d.solo and d.lead == lead and d.guidance == guidance)
-    return next(found, None)
+def solo_of(
+    lead: str, guidance: str, all_designs: Mapping[str, Factors], *, finish_check: bool = False
+) -> Factors | None:
+    """The solo control of a lead with this guidance; of several the one that is as much checked at its finish."""
+    found = [d for d in all_designs.values() if d.known and d.solo and (d.lead, d.guidance) == (lead, guidance)]
+    return min(found, key=lambda d: d.finish_check != finish_check, default=None)

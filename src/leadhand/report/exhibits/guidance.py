@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from leadhand.analysis.factors import Factors
 from leadhand.analysis.scores import common
 from leadhand.analysis.stats.bootstrap import bca
@@ -175,10 +177,7 @@ def _cap(e: Evidence) -> Exhibit | Absent:
     rows = []
     for f in teams:
         for g in teams:
-            same = (f.lead, f.worker, f.guidance, f.schedule, f.messaging) == (
-                g.lead, g.worker, g.guidance, g.schedule, g.messaging,
-            )  # fmt: skip
-            if not same or (f.cap or 0) >= (g.cap or 0):
+            if _but_cap(f) != _but_cap(g) or (f.cap or 0) >= (g.cap or 0):
                 continue
             rows.append(_cap_row(e, f, g))
     if not rows:
@@ -194,6 +193,10 @@ def _cap(e: Evidence) -> Exhibit | Absent:
     )  # fmt: skip
     caption = "What a higher cap changes, paired over tasks. 95 % intervals."
     return Exhibit("cap", "A higher cap on workers", "25", caption, t, _draw_cap, (8.2, 1.4 + 0.4 * len(rows)))
+
+
+def _but_cap(f: Factors) -> Factors:
+    return msgspec.structs.replace(f, cap=None, label="")
 
 
 def _cap_row(e: Evidence, f: Factors, g: Factors) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ def exhibits(e: Evidence) -> list[Exhibit | Absent]:
 
 
 def _arm(f: Factors) -> tuple[object, ...]:
-    return (f.guidance, f.schedule, f.workers, f.cap, f.messaging, f.context)
+    return (f.guidance, f.schedule, f.workers, f.cap, f.messaging, f.context, f.finish_check)
 
 
 def _like(e: Evidence, f: Factors, model: str, *, any_size: bool = False) -> Factors | None:

@@ -29,13 +29,18 @@ def _series(f: Factors) -> str:
 
 def _fixed(e: Evidence) -> list[Factors]:
     """Fixed teams of series with at least two sizes."""
-    teams = e.where(lambda f: bool(f.workers) and f.messaging == "off" and f.schedule == "push")
+    teams = e.where(lambda f: bool(f.workers) and _usual(f))
     many = [s for s in distinct(map(_series, teams)) if len({t.workers for t in teams if _series(t) == s}) > 1]
     return sorted((t for t in teams if _series(t) in many), key=lambda t: (_series(t), t.workers or 0))
 
 
 def _dynamic(e: Evidence) -> list[Factors]:
-    return e.where(lambda f: not f.solo and f.workers is None and f.messaging == "off" and f.schedule == "push")
+    return e.where(lambda f: not f.solo and f.workers is None and _usual(f))
+
+
+def _usual(f: Factors) -> bool:
+    """Whether nothing but its models, guidance and size sets a team apart."""
+    return f.messaging == "off" and f.schedule == "push" and f.context == "brief" and not f.finish_check
 
 
 def _curve(e: Evidence) -> Exhibit | Absent:
