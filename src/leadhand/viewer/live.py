@@ -44,6 +44,8 @@ async def _stream(run: RunIndex, cursor: tuple[int, ...], request: Request) -> A
             last = now
             yield b": still here\n\n"
         if run.behind and run.reading >= 1:
+            if run.looked == 0:
+                await anyio.sleep(INTERVAL_S)  # the page draws the whole run first
             await anyio.to_thread.run_sync(run.look, LOOK_S)
         elif not grew:
             await anyio.sleep(INTERVAL_S)

@@ -43,7 +43,7 @@ function ahead(api) {
 
 class RunPage {
   constructor(root, api, head, go, isStatic, feed) {
-    this.api = api;
+    this.api = { ...api, event: remembered(api.event) };
     this.model = new RunModel(head);
     this.go = (params) => go({ ...this.kept(), ...params });
     this.params = {};
@@ -280,7 +280,7 @@ class RunPage {
     const open = seq >= 0 || agent || q;
     const key = `${seq}/${agent}/${q}`;
     // Asked for first: while it is on its way, the rest of the page is drawn.
-    const coming = seq >= 0 && !agent && !q && this.opened !== key ? this.api.event(seq) : null;
+    const coming = seq >= 0 && !agent && !q && this.opened !== key ? this.#fetch(seq) : null;
     if (this.drawer.hidden && coming) {
       this.drawerTitle.textContent = title(this, seq);
       this.content.replaceChildren(); // what was there when it was closed
@@ -305,6 +305,15 @@ class RunPage {
     } catch (error) {
       this.content.replaceChildren(h("p", { cls: "bad" }, String(error.message || error)));
     }
+  }
+
+  // An event, and at the same time those that it is shown with: the reply that made a call, and what came of it.
+  #fetch(seq) {
+    const { model } = this;
+    const start = model.startOf.data[seq];
+    const near = [model.endOf.data[seq], start, model.of.data[start >= 0 ? start : seq]];
+    if (["attempt_started", "command", "command_ended", "tool", "tool_ended", "wait", "finish"].includes(model.kindOf(seq))) for (const at of near) if (at >= 0) this.api.event(at).catch(() => {}); // said where it is shown
+    return this.api.event(seq);
   }
 
   #agent(name) {
@@ -377,6 +386,20 @@ function once(model, hits) {
     seen.add(said);
     return !again;
   });
+}
+
+// The latest events that were asked for: they never change.
+function remembered(get) {
+  const kept = new Map();
+  return (seq) => {
+    let found = kept.get(seq);
+    if (found) return found;
+    found = get(seq);
+    kept.set(seq, found);
+    found.catch(() => kept.delete(seq));
+    if (kept.size > 12) kept.delete(kept.keys().next().value);
+    return found;
+  };
 }
 
 // What comes; if it takes longer than a blink, the reader is told.
