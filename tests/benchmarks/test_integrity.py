@@ -212,3 +212,12 @@ def test_a_command_made_to_take_long_does_not(command: str) -> None:
 def test_what_stands_after_documents_is_read() -> None:
     command = "cat <<A > one <<B > two\nstrings\nA\nstrings\nB\nstrings /reference/executable"
     assert ("decompiling", "invalid") in found(PROGRAM, command)
+
+
+@pytest.mark.parametrize("arguments", ['{"command": "ls", "x": ' + "[" * 100_000 + "]" * 100_000 + "}", "[" * 100_000])
+def test_arguments_of_any_depth_are_survived(arguments: str) -> None:
+    body = Assistant(wire="w", items=[], calls=(ToolCall(id="c", name="bash", arguments=arguments),))
+    reply = AttemptReplied(attempt=1, message=Message(id="i", parent="p", body=body), usage=Usage(), model="m")
+    events: list[AnyEvent] = [reply, ToolStarted(call="lead.1.0", tool="bash")]
+    entries = [Entry(v=1, seq=i, at="t", session=0, mono=0.0, agent="lead", event=e) for i, e in enumerate(events)]
+    assert findings(entries, PROGRAM) == ()

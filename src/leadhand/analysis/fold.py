@@ -411,5 +411,5 @@ def _command(arguments: str) -> str:
     """The command of a bash call; "" where its arguments cannot be read (the call then never ran)."""
     try:
         return _arguments.decode(arguments).command
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return ""

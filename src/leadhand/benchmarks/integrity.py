@@ -69,7 +69,7 @@ class _Fold:
             return ""
         try:
             arguments = msgspec.json.decode(calls[int(index)].arguments)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             return ""
         command = arguments.get("command") if isinstance(arguments, dict) else None
         return command if isinstance(command, str) else ""
