@@ -29,6 +29,7 @@ UNSEEN = "zero\u200bwidth\ufeff\u2060\U000e0041tag nul\x00 bell\x07 back\x08"
 LONG = "A" * 5_000_000
 FILE = "src/<img src=x onerror=alert(1)>.py"
 PROTO = '{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 2}}, "command": "ls"}'
+DEEP = '{"command": "ls", "x": ' + "[" * 50_000 + "]" * 50_000 + "}"
 
 
 def hostile_run(folder: Path) -> Path:
@@ -44,6 +45,10 @@ def hostile_run(folder: Path) -> Path:
         result = maker.command(now + 0.5, key, text, 0.2)
         maker.add(now + 0.8, "lead", ToolResults(results=(result,)))
         now += 1.0
+    keys = maker.reply(now, "lead", LEAD, "", [("bash", PROTO), ("write_note", DEEP), ("bash", DEEP)], 0.5)
+    done = [maker.command(now + 0.5, key, "", 0.1) for key in keys]
+    maker.add(now + 0.9, "lead", ToolResults(results=tuple(done)))
+    now += 1.0
     (key,) = maker.reply(now, "lead", LEAD, LONG, [("delegate_agent", {"assignment": TAGS})], 0.5)
     maker.event(now + 0.5, "lead", ToolStarted(call=key, tool="delegate_agent"))
     maker.join(now + 0.5, "w1", "worker", WORKER)

@@ -36,6 +36,8 @@ def test_nothing_that_a_model_writes_becomes_markup(
         for tab in ("Findings", "Files", "Reports", "Result", "Events"):
             page.get_by_role("tab", name=tab).click()
             page.wait_for_timeout(150)
+            if tab == "Files":
+                page.locator(".pane td", has_text=FILE).first.wait_for()
             for summary in page.locator(".pane details.msg summary").all()[:3]:
                 summary.click()
             harmless(page)
@@ -48,7 +50,6 @@ def test_nothing_that_a_model_writes_becomes_markup(
         page.locator('[data-answer="contribution"]').wait_for()
         harmless(page)
         assert SCRIPT in page.locator("aside").inner_text()
-        assert FILE in page.content().replace("&lt;", "<").replace("&gt;", ">")
         search(page)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -96,6 +96,13 @@ def run_file(folder: Path, design: Design, task: str = "gridline", prices: dict[
     write_run_file(folder / "run.json", RunFile(request=Request(task=what, design=design), lock=lock))
 
 
+Calls = Sequence[tuple[str, dict[str, Any] | str]]
+
+
+def _written(arguments: dict[str, Any] | str) -> str:
+    return arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+
+
 class Maker:
     """Writes a journal as a team would, at times that the caller chooses (seconds from the run's start)."""
 
@@ -140,12 +147,12 @@ class Maker:
         asked = AttemptStarted(attempt=self.attempt, head=head, model=model, prompt_bound=9, output_bound=9)
         self.event(at, name, asked)
 
-    def answer(self, at: float, name: str, model: str, text: str, calls: list[tuple[str, dict[str, Any]]]) -> list[str]:
-        """The reply to `ask`; the keys of its tool calls."""
+    def answer(self, at: float, name: str, model: str, text: str, calls: Calls) -> list[str]:
+        """The reply to `ask`; the keys of its tool calls. Arguments that are text stay as they are."""
         talk = self.conversations[name]
         step = self.steps[name] = self.steps[name] + 1
         made = tuple(
-            ToolCall(id=f"c{step}_{i}", name=tool, arguments=msgspec.json.encode(arguments).decode())
+            ToolCall(id=f"c{step}_{i}", name=tool, arguments=_written(arguments))
             for i, (tool, arguments) in enumerate(calls)
         )
         body = Assistant(wire="scripted", items=[], text=text, calls=made, stop="tool_calls" if made else "end")
@@ -156,9 +163,7 @@ class Maker:
         self.event(at, name, AttemptReplied(attempt=self._asked[name], message=message, usage=usage, model=model))
         return [f"{name}.{step}.{i}" for i in range(len(made))]
 
-    def reply(
-        self, at: float, name: str, model: str, text: str, calls: list[tuple[str, dict[str, Any]]], took: float = 1.0
-    ) -> list[str]:
+    def reply(self, at: float, name: str, model: str, text: str, calls: Calls, took: float = 1.0) -> list[str]:
         """A model call that takes `took` seconds, during which nobody else does anything."""
         self.ask(at, name, model)
         return self.answer(at + took, name, model, text, calls)

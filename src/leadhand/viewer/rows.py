@@ -124,7 +124,7 @@ class RowReader:
             for entry in entries:
                 self._fold.apply(entry)
             self._judge.look(entries)
-        except (msgspec.DecodeError, UnicodeDecodeError, KeyError, AssertionError) as error:
+        except (msgspec.MsgspecError, ValueError, LookupError, AssertionError, RecursionError) as error:
             raise JournalError(f"{self._paths.journal}: not a journal: {error}") from error
         self._size += len(data)
 

@@ -15,11 +15,20 @@ function argumentsOf(call) {
   }
 }
 
+// A value as JSON; one that is nested without end, as far as can be said.
+function pretty(value) {
+  try {
+    return JSON.stringify(value, null, 2);
+  } catch {
+    return "(nested too deeply to be shown; the raw arguments are in the event as the journal has it)";
+  }
+}
+
 export function callView(call) {
   const found = argumentsOf(call);
   if (!found) return [h("div", { cls: "muted" }, `${oneLine(call.name, 60)}: its arguments are not JSON`), textBox(call.arguments)];
   if (call.name === "bash" && typeof found.command === "string") return [textBox(found.command)];
-  return [h("div", { cls: "muted" }, oneLine(call.name, 60)), ...Object.entries(found).map(([name, value]) => [h("div", { cls: "muted" }, oneLine(name, 60)), textBox(typeof value === "string" ? value : JSON.stringify(value, null, 2), { prose: name !== "command" })])];
+  return [h("div", { cls: "muted" }, oneLine(call.name, 60)), ...Object.entries(found).map(([name, value]) => [h("div", { cls: "muted" }, oneLine(name, 60)), textBox(typeof value === "string" ? value : pretty(value), { prose: name !== "command" })])];
 }
 
 export function bodyView(body) {

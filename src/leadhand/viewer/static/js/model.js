@@ -206,11 +206,6 @@ export class RunModel {
     return this.references.filter(([, who]) => who === agent).map(([seq]) => seq);
   }
 
-  // What integrity checks found, worst first.
-  get findings() {
-    return this.summary?.findings ?? [];
-  }
-
   // Seconds and words of a span.
   length(seq) {
     const end = this.endOf.data[seq];

@@ -93,7 +93,7 @@ function critical(run) {
   const { model } = run;
   const s = model.summary;
   const lead = s.agents[0];
-  if (!lead || !s.delegations.length || model.looked < 1) return null;
+  if (!lead || !s.delegations.length || model.looked < 0.95) return null;
   const workers = new Map();
   for (const [agent, from, to] of model.path) if (agent !== lead.name) workers.set(agent, (workers.get(agent) || 0) + (to - from) / 1000);
   const waited = [...workers.values()].reduce((sum, x) => sum + x, 0);

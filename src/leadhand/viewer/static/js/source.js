@@ -107,13 +107,13 @@ const SKIPPED = new Set(["items", "settings", "parameters", "detail", "usage", "
 function* texts(value, key) {
   if (typeof value === "string") {
     if (key === "arguments") {
-      let inner = null;
+      let inner = [value]; // as it stands, where it is no JSON or nested without end
       try {
-        inner = JSON.parse(value);
+        inner = [...texts(JSON.parse(value), "value")];
       } catch {
-        yield value;
+        // then so
       }
-      if (inner !== null) yield* texts(inner, "value");
+      yield* inner;
     } else if (!NAMES.has(key)) yield value;
   } else if (Array.isArray(value)) {
     for (const item of value) yield* texts(item, key);
