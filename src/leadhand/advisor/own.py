@@ -1,6 +1,6 @@
 """Own runs as evidence: outcomes of ended runs, read from their folders. Nothing is sent anywhere or stored anew.
 
-Left out: runs that are not valid, not graded or degraded, scripted models (their rewards are theatre), and everything
+Left out: runs that are not valid, not graded or degraded, or in which no model was asked, scripted models (their rewards are theatre), and everything
 below a folder that holds a file `.no-evidence`. $LEADHAND_EVIDENCE=off turns it off altogether.
 """
 
@@ -88,6 +88,8 @@ def _of_runs(folder: Path) -> list[Own]:
 
 def _own(run: RunPaths, outcome: Outcome, study: str) -> Own | None:
     if not outcome.valid or outcome.degraded or outcome.reward is None or (run.folder / OPT_OUT).exists():
+        return None
+    if not outcome.steps:
         return None
     lock = read_run_file(run.run_json).lock
     if any(model.partition("/")[0] in THEATRE for model in lock.design.models):

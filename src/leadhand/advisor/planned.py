@@ -69,7 +69,9 @@ def _rests_on_something(g: Ground) -> bool:
 
 
 def _source(g: Ground) -> str:
-    parts = [f"{g.own} own runs there"] if g.own else [f"{g.other_own} own runs of others"] if g.other_own else []
+    count = g.own or g.other_own
+    runs = "own run" if count == 1 else "own runs"
+    parts = [f"{count} {runs} {'there' if g.own else 'of others'}"] if count else []
     return ", ".join([*parts, *(["published"] if g.published else [])]) or "price table"
 
 
