@@ -54,7 +54,7 @@ def group(role: Role, names: tuple[str, ...], workspaces: dict[str, SandboxInfo]
 
 def local(folder: str) -> SandboxInfo:
     return SandboxInfo(
-        kind="local", id=folder, workspace=f"/work/{folder}/workspace", scratch=f"/work/{folder}/scratch"
+        kind="local", id=folder, workspace=f"/w/{folder}/workspace", scratch=f"/w/{folder}/scratch"
     )
 
 
@@ -67,7 +67,7 @@ def candidates() -> JournalWriter:
 
 
 @pytest.mark.parametrize(
-    "made", [peers(), peers("/work/r/scratch", "/work/r/workspace"), candidates()], ids=["bwrap", "local", "best of k"]
+    "made", [peers(), peers("/w/r/scratch", "/w/r/workspace"), candidates()], ids=["bwrap", "local", "best of k"]
 )
 def test_nobody_leads_and_each_has_what_it_did(made: JournalWriter) -> None:
     rows = rows_of(made)
@@ -88,10 +88,10 @@ def test_nobody_leads_and_each_has_what_it_did(made: JournalWriter) -> None:
 def test_a_place_is_no_longer_one_that_begins_alike() -> None:
     places = Places()
     places.add(local("a"))
-    assert places.seen("echo > /work/a/workspace/x.c", ()).sources == ("x.c",)
-    assert places.seen("echo > /work/a/workspace2/x.c", ()).sources == ("/work/a/workspace2/x.c",)
-    assert places.seen("echo > /work/a/scratch/x.c", ()).sources == ()
-    assert places.seen("cd /work/a/workspace && echo > y.c", ()).sources == ("y.c",)
+    assert places.seen("echo > /w/a/workspace/x.c", ()).sources == ("x.c",)
+    assert places.seen("echo > /w/a/workspace2/x.c", ()).sources == ("/w/a/workspace2/x.c",)
+    assert places.seen("echo > /w/a/scratch/x.c", ()).sources == ()
+    assert places.seen("cd /w/a/workspace && echo > y.c", ()).sources == ("y.c",)
 
 
 def test_a_solo_agent_is_its_own_lead() -> None:
