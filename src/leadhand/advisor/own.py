@@ -1,8 +1,8 @@
 """Own runs as evidence: outcomes of ended runs, read from their folders. Nothing is sent anywhere or stored anew.
 
-Left out: runs that are not valid, not graded or degraded, or in which no model was asked, scripted models (their rewards
-are theatre), and everything below a folder that holds a file `.no-evidence`. $LEADHAND_EVIDENCE=off turns it off
-altogether.
+Left out: runs that are not valid, not graded or degraded, or in which no model was asked, scripted models (their
+rewards are theatre), and everything below a folder that holds a file `.no-evidence`. $LEADHAND_EVIDENCE=off turns it
+off altogether.
 """
 
 from __future__ import annotations
