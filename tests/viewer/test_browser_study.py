@@ -54,9 +54,14 @@ def test_the_frontier_first_then_a_design_a_task_a_run(
         assert table.locator("tbody tr").count() == 2
 
         points.filter(has_text=factors_of(STUDY[3]).label).click()
-        assert page.locator(".card.full").last.locator("tbody tr").count() == 12
+        shown = page.get_by_role("region", name="Chosen runs").locator("tbody tr")
+        shown.nth(11).wait_for()
+        assert "design=" in page.url
         page.locator(".heat button").nth(5).click()
-        shown = page.locator(".card.full").last.locator("tbody tr")
+        page.wait_for_url("**task=**")
+        shown.nth(1).wait_for(state="detached")
+        page.reload()  # the address names what was chosen
+        shown.first.wait_for()
         assert shown.count() == 1
         shown.get_by_role("link").click()
         page.locator(".lane").first.wait_for()

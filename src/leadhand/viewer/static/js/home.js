@@ -11,6 +11,12 @@ export async function openHome(root, source) {
   return page;
 }
 
+// The address of a study with a choice in it.
+function goStudy(params) {
+  const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value)).toString();
+  location.hash = `#/study${query ? `?${query}` : ""}`;
+}
+
 class HomePage {
   constructor(root, source) {
     this.source = source;
@@ -60,7 +66,7 @@ class HomePage {
     this.tabs.replaceChildren(...(study ? [tab("study", "Study"), tab("runs", "Runs")] : [tab("runs", "Runs")]));
     const at = this.pane.scrollTop;
     const kept = this.drawn === view && this.keep;
-    if (view === "study") this.keep = studyView(this.pane, home, kept || {});
+    if (view === "study") this.keep = studyView(this.pane, home, kept || {}, this.params, goStudy);
     else this.#runs(rows);
     this.drawn = view;
     this.pane.scrollTop = at;

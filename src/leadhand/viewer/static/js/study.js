@@ -4,17 +4,20 @@ import { count, dollars, oneLine, percent, plural, seconds } from "./text.js";
 import { runsTable } from "./home-table.js";
 import { frontierChart, pairChart, raster } from "./charts.js";
 
-// Draws into `pane`; `keep` holds what was chosen, and is given back for the next drawing.
-export function studyView(pane, home, keep) {
+// Draws into `pane`; `keep` holds what was chosen, and is given back for the next drawing. `go(params)` changes the
+// address: it names the design and the task whose runs are shown, and the card they are shown under.
+export function studyView(pane, home, keep, params, go) {
   const { study, rows } = home;
-  const again = () => studyView(pane, home, keep);
-  const choose = (design) => ((keep.design = keep.design === design ? null : design), (keep.task = null), again());
+  const again = () => studyView(pane, home, keep, params, go);
+  Object.assign(keep, { design: params.design, task: params.task });
+  const choose = (under) => (design, task) => go(params.design === design && params.task === task ? {} : { design, task, under });
   keep.words ??= "";
   const page = h("div", { cls: "page" });
   const ended = rows.filter((r) => r.status !== "running" && r.status !== "reading" && !r.attempt).length;
   if (study.planned && ended < study.planned) page.append(progress(ended, study.planned));
-  page.append(h("div", { cls: "cards" }, frontierCard(study, keep, choose), pairCard(study, keep, again), designsCard(study, keep, choose, again), heatCard(study, keep, again), rastersCard(home, keep)));
-  if (keep.task || keep.design) page.append(runsCard(home, keep));
+  const cards = { frontier: frontierCard(study, keep, choose("pair")), pair: pairCard(study, keep, again, choose("pair")), designs: designsCard(study, keep, choose("designs"), again), heat: heatCard(study, choose("heat")), rasters: rastersCard(home, keep) };
+  page.append(h("div", { cls: "cards" }, Object.values(cards)));
+  if (keep.task || keep.design) (cards[params.under] || cards.heat).after(runsCard(home, keep));
   pane.replaceChildren(page);
   return keep;
 }
@@ -32,7 +35,7 @@ function frontierCard(study, keep, choose) {
   return card("Reward and cost", `Means over tasks with 95 % intervals; the dashed line joins designs that no other beats.${left} ${study.note}`, frontierChart(study.designs, keep.design, choose));
 }
 
-function pairCard(study, keep, again) {
+function pairCard(study, keep, again, choose) {
   const names = study.designs.map((d) => d.design);
   keep.pair ??= [names[0], names[1] ?? names[0]];
   const choice = (side, label) => h("select", { "aria-label": label, onchange: (event) => ((keep.pair[side] = event.target.value), again()) }, names.map((n) => h("option", { value: n, selected: n === keep.pair[side] }, n)));
@@ -43,7 +46,7 @@ function pairCard(study, keep, again) {
   const worse = both.filter((p) => p.b < p.a).length;
   const mean = both.length ? both.reduce((sum, p) => sum + p.b - p.a, 0) / both.length : 0;
   return card("Two designs, task by task", both.length ? `Up is better on ${count(better)} tasks, right on ${count(worse)}; mean difference ${mean >= 0 ? "+" : "−"}${Math.abs(mean).toFixed(3)}.` : "No task was done by both.",
-    h("p", {}, "Up ", choice(1, "Design of the upward axis"), " against ", choice(0, "Design of the rightward axis")), pairChart(both, keep.pair, (task) => ((keep.task = task), (keep.design = null), again())));
+    h("p", {}, "Up ", choice(1, "Design of the upward axis"), " against ", choice(0, "Design of the rightward axis")), pairChart(both, keep.pair, (task) => choose(undefined, task)));
 }
 
 function interval(i, show) {
@@ -69,12 +72,12 @@ function designsCard(study, keep, choose, again) {
   return box;
 }
 
-function heatCard(study, keep, again) {
+function heatCard(study, choose) {
   const at = new Map(study.cells.map((c) => [`${c.design}\n${c.task}`, c]));
   const cell = (d, t) => {
     const c = at.get(`${d}\n${t}`);
     if (!c) return h("td");
-    const button = h("button", { type: "button", title: `${d} on ${t}: ${c.reward === null ? "no reward" : c.reward.toFixed(3)}, ${dollars(c.usd)}, ${plural(c.runs.length, "run")}`, onclick: () => ((keep.task = t), (keep.design = d), again()) }, c.reward === null ? "·" : c.reward.toFixed(2).replace(/^0/, ""));
+    const button = h("button", { type: "button", title: `${d} on ${t}: ${c.reward === null ? "no reward" : c.reward.toFixed(3)}, ${dollars(c.usd)}, ${plural(c.runs.length, "run")}`, onclick: () => choose(d, t) }, c.reward === null ? "·" : c.reward.toFixed(2).replace(/^0/, ""));
     if (c.reward !== null) button.style.setProperty("background", `color-mix(in srgb, var(--report) ${Math.round(4 + 44 * c.reward)}%, var(--panel))`);
     return h("td", {}, button);
   };
@@ -96,5 +99,5 @@ function rastersCard(home, keep) {
 
 function runsCard(home, keep) {
   const rows = home.rows.filter((r) => (!keep.task || r.task === keep.task) && (!keep.design || r.design === keep.design));
-  return h("section", { cls: "card full", style: { "margin-top": "16px" } }, h("h2", {}, [keep.design, keep.task].filter(Boolean).join(" on ")), runsTable(rows));
+  return h("section", { cls: "card full", "aria-label": "Chosen runs" }, h("h2", {}, [keep.design, keep.task].filter(Boolean).join(" on ")), runsTable(rows));
 }
