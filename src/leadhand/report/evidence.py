@@ -158,8 +158,8 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 
 def plain(f: Factors) -> bool:
-    """The paper's standard arm: a dynamic team with default cap, pushed reports, no messages, fresh context and no check
-    at its finish; or a solo agent without that check.
+    """The paper's standard arm: a dynamic team with default cap, pushed reports, no messages, fresh context and no
+    check at its finish; or a solo agent without that check.
     """
     usual = f.schedule == "push" and f.messaging == "off" and f.context == "brief"
     return not f.finish_check and (f.solo or (usual and f.workers is None and f.cap == 5))
