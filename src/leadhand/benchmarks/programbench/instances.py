@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,16 @@ def instances(tasks_dir: Path | None = None, *, fixture: bool = False) -> tuple[
 
     Raises `UsageError` where the package is not installed, or is another version than the one that is pinned.
     """
-    load = _package().load_all_instances
-    found = [_instance(raw, tasks_dir) for raw in (load() if tasks_dir is None else load(tasks_dir))]
-    return tuple(i for i in found if fixture or tasks_dir is not None or not i.id.startswith(FIXTURE))
+    package = _package()
+    if tasks_dir is not None:
+        return tuple(_instance(raw, tasks_dir) for raw in package.load_all_instances(tasks_dir))
+    return tuple(i for i in _packaged() if fixture or not i.id.startswith(FIXTURE))
+
+
+@cache
+def _packaged() -> tuple[Instance, ...]:
+    """The package's own: 300,000 names of tests, read once."""
+    return tuple(_instance(raw, None) for raw in _package().load_all_instances())
 
 
 def instance(name: str, tasks_dir: Path | None = None) -> Instance:
