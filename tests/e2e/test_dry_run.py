@@ -50,6 +50,12 @@ def test_the_worst_case_is_the_budget(leadhand: Leadhand) -> None:
         assert says in done.out
 
 
+def test_no_key_is_needed(leadhand: Leadhand) -> None:
+    done = leadhand("run", "numerus", "--lead", "openai/gpt-5.6-sol", "--sandbox", "local", "--dry-run")
+    assert done.code == 0, done.err
+    assert "before it can run: no key for openai: set OPENAI_API_KEY" in done.out
+
+
 def test_a_design_file_with_overrides_is_the_design(leadhand: Leadhand, tmp_path: Path) -> None:
     tmp_path.joinpath("team.toml").write_text(
         'lead = "openai-chat/fake"\nworkers = 3\nschedule = "pull"\nbudget_usd = 1.5\n'

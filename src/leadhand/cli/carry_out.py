@@ -74,7 +74,8 @@ def grade(name: str, runs: str, *, as_json: bool) -> int:
 
 def dry_run(request: Request, *, as_json: bool) -> None:
     """Print the exact prompts and tools of each agent and the worst case in dollars."""
-    run = plan(request, models.load_keys(Path.cwd()))
+    keys = models.load_keys(Path.cwd())
+    run = plan(request, keys, keyless=True)
     shown = preview(run)
     budget = run.lock.design.budget_usd
     if as_json:
@@ -99,6 +100,9 @@ def dry_run(request: Request, *, as_json: bool) -> None:
         console.print(f"{name}: ${price.input:g} in, ${price.output:g} out per million tokens{source}", markup=False)
     worst = "no limit was set: there is no worst case" if budget is None else f"at most {text.dollars(budget)}"
     console.print(f"worst case: {worst}", style="bold")
+    lacks = [models.missing_key(n, base_url=request.base_urls.get(n, ""), env=keys) for n in run.lock.design.models]
+    for lack in dict.fromkeys(filter(None, lacks)):
+        console.print(f"before it can run: {lack}", markup=False, style="yellow")
 
 
 def _free(paths: RunPaths) -> RunPaths:

@@ -40,9 +40,13 @@ def list_runs(runs: str, *, as_json: bool) -> None:
     if not rows:
         console.print(f"no runs in {root}; `leadhand demo` makes one", markup=False)
         return
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for name in ("run", "task", "team", "status", "reward", "dollars", "time"):
-        table.add_column(name, justify="right" if name in ("reward", "dollars", "time") else "left", no_wrap=True)
+        table.add_column(
+            name,
+            justify="right" if name in ("reward", "dollars", "time") else "left",
+            no_wrap=name not in ("task", "team"),  # a narrow terminal breaks these, never what is copied or compared
+        )
     for row in rows:
         table.add_row(*(text.safe(str(row[k])) for k in ("run", "task", "team", "status", "reward", "dollars", "time")))
     console.print(table)

@@ -48,7 +48,10 @@ def models(
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("model", "key", "in", "out", "read", "write", "context", "reasoning"):
         table.add_column(
-            name, no_wrap=name != "reasoning", justify="left" if name in ("model", "key", "reasoning") else "right"
+            name,
+            no_wrap=name not in ("model", "reasoning"),  # in a narrow terminal prices stay whole
+            overflow="fold",
+            justify="left" if name in ("model", "key", "reasoning") else "right",
         )
     for m in found:
         context = text.tokens(m.context) if m.context else "?"

@@ -184,22 +184,25 @@ def _bar(d: DelegationLine, whole: float, width: int) -> Text:
     return line
 
 
-def wall_clock(s: Summary) -> Table:
-    """Where each agent's time went: the parts add up to the time it was at work."""
+def wall_clock(s: Summary, width: int) -> Table:
+    """Where each agent's time went: the parts add up to the time it was at work. Its bar takes what is left."""
+    bar = min(BAR, width - 84) if width >= 94 else 0
     table = _table("Wall-clock")
     table.add_column("agent", no_wrap=True)
     for name, style in PARTS.items():
         table.add_column(Text(name, style=style), justify="right", no_wrap=True)
     table.add_column("at work", justify="right", no_wrap=True)
-    table.add_column("", width=BAR, no_wrap=True)
+    if bar:
+        table.add_column("", width=bar, no_wrap=True)
     table.add_column("ended", no_wrap=True)
     longest = max((sum(_parts(a)) for a in s.agents), default=0.0) or 1.0
     for a in s.agents:
         parts = _parts(a)
         line = Text()
         for part, style in zip(parts, PARTS.values(), strict=True):
-            line.append("▇" * round(part / longest * BAR), style=style)
-        table.add_row(a.name, *(text.seconds(p) for p in parts), text.seconds(sum(parts)), line, a.status or "running")
+            line.append("▇" * round(part / longest * bar), style=style)
+        numbers = [text.seconds(p) for p in (*parts, sum(parts))]
+        table.add_row(a.name, *numbers, *([line] if bar else []), a.status or "running")
     return table
 
 
@@ -230,7 +233,7 @@ def page(run_id: str, run: RunFile, s: Summary, width: int) -> Group:
         parts += [Text(), choice(s)]
     if s.delegations:
         parts += [Text(), timeline(s, width)]
-    parts += [Text(), wall_clock(s)]
+    parts += [Text(), wall_clock(s, width)]
     if note := notes(s):
         parts += [Text(), note]
     return Group(*parts)

@@ -34,12 +34,22 @@ def open_model(name: str, *, base_url: str = "", env: Mapping[str, str], stream:
 
         return load_scripts(name.removeprefix("scripted/"))
     info, model = split_name(name)
-    _check_url(base_url)
-    if not base_url and not any(env.get(k) for k in info.keys):
-        raise UsageError(f"no key for {info.name}: set {' or '.join(info.keys)}, or pass --base-url")
+    if lack := missing_key(name, base_url=base_url, env=env):
+        raise UsageError(lack)
     from leadhand.models.adapters import make_adapter
 
     return make_adapter(info, model, base_url, env, info.stream if stream is None else stream)
+
+
+def missing_key(name: str, *, base_url: str = "", env: Mapping[str, str]) -> str:
+    """What lacks before `provider/model` can be asked; "" if nothing. Raises as `open_model` for all but the key."""
+    if name.startswith("scripted/"):
+        return ""
+    info, _ = split_name(name)
+    _check_url(base_url)
+    if base_url or any(env.get(k) for k in info.keys):
+        return ""
+    return f"no key for {info.name}: set {' or '.join(info.keys)}, or pass --base-url"
 
 
 def _check_url(base_url: str) -> None:

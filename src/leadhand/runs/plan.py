@@ -24,17 +24,22 @@ from leadhand.runs import repository
 from leadhand.runs.spec import Lock, Request, RunFile, identity
 
 
-def plan(request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | None = None) -> RunFile:
+def plan(
+    request: Request, keys: Mapping[str, str], chosen: tuple[str, str] | None = None, *, keyless: bool = False
+) -> RunFile:
     """The request with its lock. Raises `UsageError` in one line that names the remedy.
 
-    `chosen` is the sandbox (kind, reason) where it was chosen before: looking for one takes a while.
+    `chosen` is the sandbox (kind, reason) where it was chosen before: looking for one takes a while. `keyless`: nothing
+    will be asked, so a key may be missing.
     """
     check(request.design)
     task, design = request.task, request.design
     design = msgspec.structs.replace(design, limits=_tighter(design, request))
     now = datetime.now(UTC)
     for name in design.models:  # opening connects to nothing, but finds unknown names and missing keys
-        models.open_model(name, base_url=request.base_urls.get(name, ""), env=keys)
+        where = request.base_urls.get(name, "")
+        if not (keyless and models.missing_key(name, base_url=where, env=keys)):
+            models.open_model(name, base_url=where, env=keys)
     for name, reasoning, cache_ttl in _asked(design):
         models.check_reasoning(name, reasoning, design.max_output_tokens)
         models.check_cache_ttl(name, cache_ttl)
