@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from leadhand.advisor.setting import find_like, known_of
 from leadhand.core.design import Design
 from leadhand.core.values import Task
 from leadhand.study.layout import FORMAT, Resolved, StudyRecord
+from leadhand.study.outcome import read_outcome
 
 BENCH = Task(id="a", prompt="p", benchmark="programbench", grader_digest="g", labels={"difficulty": "easy"})
 REPO = Task(id="shop", prompt="p", benchmark="prompt", grader_digest="g")
@@ -48,6 +50,17 @@ def test_rehearsals_and_broken_runs_are_none(runs: Path) -> None:
     unfinished = write_run(runs, "r6", SOLO, BENCH, 0.9)
     lines = unfinished.journal.read_text().splitlines(keepends=True)
     unfinished.journal.write_text("".join(lines[: len(lines) // 2]))
+    assert sorted(r.reward for r in own_runs([runs], {})) == [0.5, 0.6, 0.7]
+
+
+def test_a_run_that_asked_no_model_is_none(runs: Path) -> None:
+    """A budget of 0 buys no call, and so says nothing of what a task costs."""
+    asked = write_run(runs, "r7", SOLO, BENCH, 0.9)
+    entries = [json.loads(line) for line in asked.journal.read_text().splitlines()]
+    others = [e for e in entries if "attempt" not in str(e)]
+    asked.journal.write_text("".join(json.dumps(e | {"seq": i}) + "\n" for i, e in enumerate(others)))
+    outcome = read_outcome(asked)
+    assert (outcome.valid, outcome.reward, outcome.steps) == (True, 0.9, 0)
     assert sorted(r.reward for r in own_runs([runs], {})) == [0.5, 0.6, 0.7]
 
 
