@@ -53,9 +53,7 @@ def group(role: Role, names: tuple[str, ...], workspaces: dict[str, SandboxInfo]
 
 
 def local(folder: str) -> SandboxInfo:
-    return SandboxInfo(
-        kind="local", id=folder, workspace=f"/w/{folder}/workspace", scratch=f"/w/{folder}/scratch"
-    )
+    return SandboxInfo(kind="local", id=folder, workspace=f"/w/{folder}/workspace", scratch=f"/w/{folder}/scratch")
 
 
 def peers(scratch: str = "/scratch", workspace: str = "/workspace") -> JournalWriter:
