@@ -8,13 +8,15 @@ COMPILE := .tools/uv/bin/uv pip compile --quiet --universal --generate-hashes --
 BENCH ?= loop wall_clock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-local check format bench lock clean
+.PHONY: help demo install test test-local check format bench lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 demo: $(RUN) ## a rehearsed team builds a real program in a real sandbox, and is graded (no key needed)
 	$(BIN)/leadhand demo
+
+install: $(DEV) ## every extra, and what tests and checks need
 
 test: $(DEV) ## all tests; ARGS="-k journal -x" goes to pytest
 	$(BIN)/python -m pytest $(ARGS)

@@ -84,7 +84,7 @@ def known_of(like: Like) -> str:
         parts.append(f"{len(about)} published figures{'' if teams else ', none of them of teams'}")
     if parts:
         return f"{like.setting}: {'; '.join(parts)}"
-    elsewhere = f" {len(like.own)} own runs and" if like.own else ""
+    elsewhere = f" {len(like.own)} own run{'s' if len(like.own) > 1 else ''} and" if like.own else ""
     return (
         f"{like.setting}: no evidence. Everything below is extrapolated from{elsewhere} published figures about other "
         f"tasks (most of them ProgramBench: programs rebuilt from scratch), and its intervals are as wide as that is"

@@ -70,7 +70,9 @@ def report(
 
 
 def export(
-    run: Annotated[str, typer.Argument(help="A run: its folder, its id or the beginning of it, or `last`.")],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run: its folder, its id or the beginning of it, or `last`.")
+    ],
     atif: Annotated[bool, typer.Option("--atif", help="Harbor's Agent Trajectory Interchange Format.")] = False,
     traj: Annotated[bool, typer.Option("--traj", help="mini-swe-agent's trajectory of the lead (.traj.json).")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write (default: standard output).")] = None,
@@ -93,8 +95,8 @@ def export(
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="A run, a trajectory (.traj.json or ATIF), a study, or a CSV.")],
-    b: Annotated[str, typer.Argument(help="What to compare it with, of the same kind.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="A run, a trajectory (.traj.json or ATIF), a study, or a CSV.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="What to compare it with, of the same kind.")],
     runs: Annotated[
         str, typer.Option("--runs", help="Folder that holds runs (default: $LEADHAND_RUNS, else ./runs).")
     ] = "",

@@ -190,7 +190,7 @@ app.add_typer(designs, name="design")
 
 @designs.command(name="show")
 def design_show(
-    file: Annotated[str, typer.Argument(help="A design as a TOML file.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A design as a TOML file.")],
     setting: Annotated[
         list[str] | None, typer.Option("-s", metavar="KEY=VALUE", help="Override a setting. Repeatable.")
     ] = None,

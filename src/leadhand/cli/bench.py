@@ -78,8 +78,12 @@ def show(name: Annotated[str, typer.Argument(metavar="BENCHMARK/ID|TASK", help="
 
 @task.command("from-program")
 def from_program(
-    program: Annotated[str, typer.Argument(help="An executable (ELF) whose behaviour is to be rebuilt.")],
-    arguments: Annotated[str, typer.Argument(help="Cases: JSON lines, or a text file with one command line a line.")],
+    program: Annotated[
+        str, typer.Argument(metavar="PROGRAM", help="An executable (ELF) whose behaviour is to be rebuilt.")
+    ],
+    arguments: Annotated[
+        str, typer.Argument(metavar="CASES", help="Cases: JSON lines, or a text file with one command line a line.")
+    ],
     to: Annotated[str, typer.Option(help="The task folder to be made.")],
     docs: Annotated[str, typer.Option(help="A folder of documents that the team starts with.")] = "",
     gold: Annotated[str, typer.Option(help="A folder with a compile.sh that builds the same program.")] = "",
