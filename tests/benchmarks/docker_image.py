@@ -97,7 +97,7 @@ def _rooted(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uname = member.gname = "root"
     if member.name in ("./tmp", "./var/tmp"):
         member.mode = 0o1777
-    if member.name in ("./workspace", "./home/agent", "./home/agent/tool"):
+    if member.name in ("./workspace", "./home/agent") or member.name.endswith("agent/tool"):
         member.uid = member.gid = 1000
         member.uname = member.gname = "agent"
     return member
