@@ -69,5 +69,6 @@ def find_task(name_or_path: str) -> Task:
         )
     inside = task_folders(path)
     if inside and inside != [path]:
-        raise UsageError(f"{path} holds {len(inside)} tasks: name one of them (`leadhand bench list {path}`)")
+        tasks = "1 task" if len(inside) == 1 else f"{len(inside)} tasks"
+        raise UsageError(f"{path} has no task.toml but holds {tasks}: name one of them (`leadhand bench list {path}`)")
     return load_task(path)
