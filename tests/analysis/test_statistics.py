@@ -13,7 +13,7 @@ from statsmodels.stats.power import TTestPower
 from leadhand.analysis.stats.bootstrap import bca
 from leadhand.analysis.stats.frontier import on_frontier, probability_on_frontier
 from leadhand.analysis.stats.hypotheses import holm, non_inferior
-from leadhand.analysis.stats.intervals import Estimate, bounds, clustered, mean, paired
+from leadhand.analysis.stats.intervals import Estimate, clustered, mean, paired
 from leadhand.analysis.stats.plateau import plateau
 from leadhand.analysis.stats.power import mde, mde_of_parts, tasks_for_effect, tasks_for_width
 from leadhand.analysis.stats.stability import run_to_run
@@ -61,11 +61,6 @@ def test_table_6_excludes_zero_in_the_mixed_and_the_cheap_rows(points: float, ha
     assert found.half == pytest.approx(half / 100)
     assert found.decided is excludes
     assert mde(found.sd, 200, "paper") == pytest.approx(1.43 * half / 100, rel=2e-3)
-
-
-def test_missing_runs_are_bounded() -> None:
-    assert bounds([0.5, 1.0], 2) == (0.375, 0.875)
-    assert bounds([], 3) == (0.0, 1.0)
 
 
 def test_the_published_half_width_implies_the_published_deviation() -> None:

@@ -50,6 +50,22 @@ def test_invalid_degraded_and_missing_runs_are_stated(tmp_path: Path) -> None:
     assert c.difference_bounds == (pytest.approx((0 - 0.5 * 3) / 4), pytest.approx((0 + 0.5 * 3) / 4))
 
 
+def test_a_repeat_that_is_left_out_is_bounded_too(tmp_path: Path) -> None:
+    """x: `a` counts once of twice, `b` twice, `c` never ran: (0.6 + {0, 1})/2, 0.5, {0, 1}; y has all."""
+    s = scores(
+        tmp_path,
+        "task,design,repeat,reward,degraded\na,x,1,0.6,0\na,x,2,0.9,1\nb,x,1,0.4,0\nb,x,2,0.6,0\n"
+        + "".join(f"{t},y,{r},0.5,0\n" for t in "abc" for r in (1, 2)),
+    )
+    x, y = summarise(s)
+    assert x.reward_bounds == (pytest.approx((0.3 + 0.5 + 0) / 3), pytest.approx((0.8 + 0.5 + 1) / 3))
+    assert y.reward_bounds == (0.5, 0.5)
+    (c,) = compare(s, [("x", "y")])
+    assert c.difference_bounds == (pytest.approx(0.8 / 3 - 0.5), pytest.approx(2.3 / 3 - 0.5))
+    zero = scores(tmp_path, (tmp_path / "x.csv").read_text(), missing="zero")
+    assert summarise(zero)[0].reward_bounds[0] == summarise(zero)[0].reward_bounds[1]
+
+
 def test_resumed_runs_do_not_count_for_wall_clock(tmp_path: Path) -> None:
     s = scores(tmp_path, "task,design,reward,minutes,resumed\na,x,0.5,10,0\nb,x,0.5,900,1\n")
     (row,) = summarise(s)

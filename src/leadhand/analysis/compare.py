@@ -12,7 +12,7 @@ from leadhand.analysis.stats.bootstrap import Bootstrap, bca
 from leadhand.analysis.stats.efficiency import Efficiency, efficiency
 from leadhand.analysis.stats.frontier import on_frontier, probability_on_frontier
 from leadhand.analysis.stats.hypotheses import holm
-from leadhand.analysis.stats.intervals import Estimate, Floats, Method, bounds, clustered, mean, paired
+from leadhand.analysis.stats.intervals import Estimate, Floats, Method, clustered, mean, paired
 from leadhand.analysis.stats.power import mde
 from leadhand.analysis.stats.stability import RunToRun, run_to_run
 from leadhand.core.values import Value
@@ -22,7 +22,7 @@ class DesignSummary(Value, frozen=True, kw_only=True):
     """One design over the benchmark. Cost in dollars and wall-clock in minutes, per task and as benchmark total.
 
     The total is the mean times the benchmark's tasks: what one pass costs. `reward_bounds` is where the mean over all
-    tasks can lie, whatever the tasks without a counted run would have given. `frontier` is the share of bootstrap
+    tasks can lie, whatever the runs that do not count would have given. `frontier` is the share of bootstrap
     draws in which the design is on the reward-cost frontier (None without costs); `on_frontier` is the point estimate.
     A design that nobody can buy (`reachable` is False: an oracle chose) is on no frontier and keeps none from it.
     """
@@ -75,14 +75,13 @@ def summarise(scores: Scores, method: Method = "t") -> list[DesignSummary]:
 def _summary(scores: Scores, design: str, method: Method) -> DesignSummary:
     reward, cost = scores.per_task(design, "reward"), scores.per_task(design, "cost")
     minutes = scores.per_task(design, "minutes")
-    known = np.isfinite(reward)
     cost_mean, minutes_mean = estimate(cost, method), estimate(minutes, method)
     total = len(scores.tasks)
     return DesignSummary(
         design=design,
         standing=standing(scores, design),
         reward=estimate(reward, method),
-        reward_bounds=bounds(reward[known], int((~known).sum())),
+        reward_bounds=_mean_of_limits(*scores.limits(design)),
         reward_clustered=_clustered(scores, reward, method),
         cost=cost_mean,
         total_cost=cost_mean.value * total if cost_mean else None,
@@ -172,7 +171,7 @@ def _comparison(scores: Scores, a: str, b: str, method: Method) -> Comparison | 
         efficiency=efficiency(ra[costed], rb[costed], ca[costed], cb[costed]) if costed.any() else None,
         tasks_left_out=int((~both).sum()),
         with_degraded=_sensitivity(scores, a, b, method),
-        difference_bounds=_difference_bounds(ra, rb),
+        difference_bounds=_difference_bounds(scores.limits(a), scores.limits(b)),
     )
 
 
@@ -198,13 +197,14 @@ def _sensitivity(scores: Scores, a: str, b: str, method: Method) -> Estimate | N
     return _difference(wider.per_task(a, "reward"), wider.per_task(b, "reward"), method)
 
 
-def _difference_bounds(a: Floats, b: Floats) -> tuple[float, float] | None:
-    """Where the mean difference over all tasks can lie, whatever is missing; None if nothing is."""
-    if common(a, b).all():
-        return None
-    low = np.where(np.isfinite(a), a, 0.0) - np.where(np.isfinite(b), b, 1.0)
-    high = np.where(np.isfinite(a), a, 1.0) - np.where(np.isfinite(b), b, 0.0)
+def _mean_of_limits(low: Floats, high: Floats) -> tuple[float, float]:
     return float(low.mean()), float(high.mean())
+
+
+def _difference_bounds(a: tuple[Floats, Floats], b: tuple[Floats, Floats]) -> tuple[float, float] | None:
+    """Where the mean difference over all tasks can lie, whatever is left out; None if nothing is."""
+    low, high = _mean_of_limits(a[0] - b[1], a[1] - b[0])
+    return (low, high) if high > low else None
 
 
 def by_tier(scores: Scores, design: str, method: Method = "t") -> dict[str, Estimate]:

@@ -87,6 +87,19 @@ class Scores:
                 result[at[task], numbers.index(repeat)] = value
         return result
 
+    def limits(self, design: str) -> tuple[Floats, Floats]:
+        """Where each task's mean reward can lie, whatever the expected runs that do not count would have given.
+
+        Each of them is given 0, and 1. Under `missing="zero"` nothing is open: a missing reward is 0.
+        """
+        reward = self.per_task(design, "reward")
+        if self.missing == "zero":
+            return reward, reward
+        counted = np.isfinite(self.by_repeat(design)).sum(axis=1)
+        expected = np.maximum(counted, self.repeats)
+        known = np.where(counted > 0, np.nan_to_num(reward), 0.0) * counted
+        return known / expected, (known + expected - counted) / expected
+
     def only(self, designs: Sequence[str]) -> Scores:
         """The same study with fewer designs."""
         return replace(

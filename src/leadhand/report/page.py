@@ -161,7 +161,7 @@ def _caveats(e: Evidence, absent: Sequence[Absent]) -> str:
             low, high = s.reward_bounds
             items.append(
                 f"{html.escape(s.design)}: {t.left_out} of {t.expected} runs are left out ({words}); whatever the "
-                f"tasks without a counted run would have given, its mean is within {low:.3f} to {high:.3f}."
+                f"runs left out would have given, its mean is within {low:.3f} to {high:.3f}."
             )
     if e.scores.missing == "zero":
         items.append("A task without a reward counts as 0 (the leaderboard's rule).")

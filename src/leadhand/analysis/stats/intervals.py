@@ -101,15 +101,6 @@ def clustered(
     return _estimate(value, se, groups - 1, n, sd, method, level, label="clustered")
 
 
-def bounds(values: Sequence[float] | Floats, missing: int, low: float = 0.0, high: float = 1.0) -> tuple[float, float]:
-    """Where the mean over all tasks can lie, whatever the `missing` ones would have given within [low, high]."""
-    x = _clean(values) if len(values) else np.zeros(0)
-    total = len(x) + missing
-    if total == 0:
-        return low, high
-    return (float(x.sum()) + missing * low) / total, (float(x.sum()) + missing * high) / total
-
-
 def _estimate(
     value: float, se: float, df: int, n: int, sd: float, method: Method, level: float, label: str = ""
 ) -> Estimate:

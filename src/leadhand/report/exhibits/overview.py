@@ -41,7 +41,7 @@ def _counts(e: Evidence) -> tuple[str, ...]:
         if sum(getattr(s, k) for s in left)
     ]  # fmt: skip
     many = f"{sum(s.left_out for s in left)} of {total} runs of {len(left)} designs are left out: {', '.join(kinds)}."
-    return (many, "Bounds: where the mean can lie, whatever the tasks without a counted run would have given.")
+    return (many, "Bounds: where the mean can lie, whatever the runs left out would have given.")
 
 
 def _designs(e: Evidence) -> Exhibit:
