@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leadhand.analysis.compare import Comparison
+from leadhand.analysis.compare import Comparison, DesignSummary
+from leadhand.analysis.stats.power import tasks_for_width
 from leadhand.report.drawing import dollars, forest
 from leadhand.report.evidence import Evidence, bounds_note, kind_of, limits, mean_of, size_of, triple
 from leadhand.report.exhibit import Absent, Exhibit
@@ -14,6 +15,9 @@ from leadhand.report.tradeoff import name_designs, tradeoff
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+WIDTH = 0.02
+"""The wished half-width of a mean's 95 % interval."""
 
 
 def exhibits(e: Evidence) -> list[Exhibit | Absent]:
@@ -55,7 +59,7 @@ def _designs(e: Evidence) -> Exhibit:
                 s.reward_clustered.half if s.reward_clustered else None,
                 *triple(s.cost), s.total_cost, mean_of(s.minutes),
                 s.total_minutes / 60 if s.total_minutes is not None else None,
-                s.on_frontier, s.frontier,
+                s.on_frontier, s.frontier, _wanted(e, s),
             )
         )  # fmt: skip
     made = table(
@@ -69,6 +73,7 @@ def _designs(e: Evidence) -> Exhibit:
             ("total", "Benchmark total ($)", "usd"), ("minutes", "Minutes per task", "minutes"),
             ("hours", "Benchmark hours", "hours"),
             ("on", "On frontier", "yes"), ("chance", "Probability", "percent"),
+            ("wanted", f"Tasks for ± {100 * WIDTH:.0f} points", "count"),
         ],
         rows,
         *_counts(e),
@@ -78,6 +83,11 @@ def _designs(e: Evidence) -> Exhibit:
         + (" 1.96 standard errors, as in the paper." if e.method == "paper" else " Student t."),
     )  # fmt: skip
     return Exhibit("designs", "All designs", "", "What each design earns and costs.", made)
+
+
+def _wanted(e: Evidence, s: DesignSummary) -> int | None:
+    """How many tasks of this spread the mean would need for the wished precision."""
+    return tasks_for_width(s.reward.sd, WIDTH, e.method) if s.reward is not None and s.reward.sd > 0 else None
 
 
 def _points(e: Evidence, *columns: tuple[str, str, Kind]) -> Table:

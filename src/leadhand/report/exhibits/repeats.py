@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leadhand.analysis.scores import common
-from leadhand.analysis.stats.power import tasks_for_width
 from leadhand.analysis.stats.stability import correlation
 from leadhand.report.evidence import Evidence
 from leadhand.report.exhibit import Absent, Exhibit
@@ -16,8 +15,6 @@ from leadhand.report.table import Table, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-WIDTH = 0.02
 
 
 def exhibits(e: Evidence) -> list[Exhibit | Absent]:
@@ -69,10 +66,9 @@ def _run_to_run(e: Evidence) -> Exhibit | Absent:
         v = s.stability
         if len(v.means) < 2 or s.reward is None:
             continue
-        wanted = tasks_for_width(s.reward.sd, WIDTH, e.method) if s.reward.sd > 0 else None
         rows.append(
             (s.design, len(v.means), float(np.mean(v.means)), v.sd, v.spread, v.task_difference, v.correlation,
-             v.within, v.tasks, v.left_out, wanted)
+             v.within, v.tasks, v.left_out)
         )  # fmt: skip
     if not rows:
         return Absent("table-3", "Run-to-run variation", "table 3", "two repeats of one design")
@@ -82,7 +78,6 @@ def _run_to_run(e: Evidence) -> Exhibit | Absent:
             ("sd", "SD of repeats (n − 1)", "reward"), ("range", "Range", "reward"),
             ("difference", "Task |Δ|", "reward"), ("correlation", "Task correlation", "number"),
             ("within", "SD within a task", "reward"), ("tasks", "Tasks", "count"), ("out", "Left out", "count"),
-            ("wanted", f"Tasks for ± {100 * WIDTH:.0f} points", "count"),
         ],
         rows,
         "Task |Δ| and correlation: means over all pairs of repeats. Tasks with a repeat missing are left out.",
