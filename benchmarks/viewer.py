@@ -28,14 +28,13 @@ FLAGS += ["--disable-component-update", "--disable-sync"]
 
 # When the page says that it has drawn something, the whole run, what its commands did; and a frame has passed.
 DRAWN = """
-window.drawn = {};
 const done = { count: (n) => Number(n) > 0, reading: (n) => n === "1", looked: (n) => n === "1" };
 const look = () => {
+  const said = document.documentElement?.dataset ?? {};
   for (const [name, is] of Object.entries(done)) {
-    if (window.drawn[name] === undefined && is(document.documentElement?.dataset[name])) {
-      window.drawn[name] = null;
-      requestAnimationFrame(() => requestAnimationFrame(() => (window.drawn[name] = performance.now())));
-    }
+    if (!is(said[name])) continue;
+    delete done[name];
+    requestAnimationFrame(() => requestAnimationFrame(() => (said[`${name}At`] = performance.now())));
   }
 };
 new MutationObserver(look).observe(document, { attributes: true, subtree: true, childList: true });
@@ -114,35 +113,37 @@ def in_browser(run: Path, events: int, rounds: int) -> None:
     with (
         subprocess.Popen([sys.executable, "-c", SERVE, str(run)], stdout=subprocess.PIPE, text=True) as server,
         sync_playwright() as playwright,
+        contextlib.ExitStack() as stack,
     ):
         assert server.stdout is not None
+        stack.callback(server.kill)
         address = server.stdout.readline().strip()
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 860})
         opened(page, address, server.pid)
         page.reload()
-        page.wait_for_function("window.drawn.reading")
-        print(f"again, server warm   {page.evaluate('window.drawn.reading'):6.0f} ms to the whole run")
+        print(f"again, server warm   {drawn(page, 'reading'):6.0f} ms to the whole run")
         looked(page, events, rounds, server.pid)
         remembered(page, server.pid)
         browser.close()
-        server.terminate()
 
 
 def opened(page: Any, address: str, server: int) -> None:
     """A cold server and an empty browser: what a person waits for."""
     page.add_init_script(DRAWN)
     page.goto(address)
-    page.wait_for_selector('html[data-reading="1"]', state="attached", timeout=120_000)
-    page.wait_for_function("window.drawn.reading")
+    whole = drawn(page, "reading")
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    drawn = page.evaluate("window.drawn")
     spent = f"CPU {renderer_cpu():.2f} s in the page, {cpu(server):.2f} s in the server"
-    print(f"first paint          {paint:6.0f} ms\nfirst lanes drawn    {drawn['count']:6.0f} ms")
-    print(f"whole run drawn      {drawn['reading']:6.0f} ms; {spent}")
-    page.wait_for_selector('html[data-looked="1"]', state="attached", timeout=120_000)
-    page.wait_for_function("window.drawn.looked")
-    print(f"commands looked at   {page.evaluate('window.drawn.looked'):6.0f} ms")
+    print(f"first paint          {paint:6.0f} ms\nfirst lanes drawn    {drawn(page, 'count'):6.0f} ms")
+    print(f"whole run drawn      {whole:6.0f} ms; {spent}")
+    print(f"commands looked at   {drawn(page, 'looked'):6.0f} ms")
+
+
+def drawn(page: Any, what: str) -> float:
+    """Milliseconds from the page's start until it had drawn this."""
+    page.wait_for_selector(f"html[data-{what}-at]", state="attached", timeout=120_000)
+    return float(page.locator("html").get_attribute(f"data-{what}-at"))
 
 
 def looked(page: Any, events: int, rounds: int, server: int) -> None:

@@ -5,6 +5,7 @@ read from the file when somebody opens them.
 from __future__ import annotations
 
 import bisect
+import gc
 import math
 import threading
 import time
@@ -94,6 +95,8 @@ class RunIndex:
         # Whoever else reads already reads for this caller too.
         if self.error or not self._reading.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
             return
+        collecting = gc.isenabled()
+        gc.disable()  # what is kept has no circles, and there is much of it to go through
         try:
             for data in self._pieces():
                 with self._lock:  # let go between pieces: who wants to draw what is there comes first
@@ -103,6 +106,8 @@ class RunIndex:
         except JournalError as error:
             self.error = str(error)
         finally:
+            if collecting:
+                gc.enable()
             self._reading.release()
 
     def _pieces(self) -> Iterator[bytes]:
@@ -125,12 +130,11 @@ class RunIndex:
 
     def _take(self, data: bytes) -> None:
         apply, offsets, at = self._fold.apply, self._offsets, self.size
-        start = 0
-        while start < len(data):
-            end = data.index(b"\n", start) + 1
-            number = len(offsets)
+        lines = data.split(b"\n")
+        lines.pop()  # what is after the last line's end: nothing
+        for number, raw in enumerate(lines, start=len(offsets)):
             try:
-                entry = _decode(data[start : end - 1])
+                entry = _decode(raw)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise JournalError(f"{self.paths.journal}:{number}: not a journal entry: {error}") from error
             if entry.v != FORMAT or entry.seq != number - 1:
@@ -139,8 +143,8 @@ class RunIndex:
                 apply(entry)
             except (KeyError, IndexError, ValueError, AssertionError) as error:
                 raise JournalError(f"{self.paths.journal}:{number}: does not follow from what is before it") from error
-            start = end
-            offsets.append(at + end)
+            at += len(raw) + 1
+            offsets.append(at)
 
     # --- a second reading ----------------------------------------------------------------------------------------
 
