@@ -50,6 +50,7 @@ WORKERS = 16
 TARGET_AGENTS, TARGET_MS, TARGET_MIB = 2000, 50.0, 4096
 STUDY = """\
 repeats = 1
+budget_usd = "none"
 sandbox = "local"
 concurrency = {teams}
 solo_controls = false

@@ -186,6 +186,7 @@ def test_a_study_of_a_set_and_its_grades_again(folder: Path, tmp_path: Path) -> 
     file.write_text(
         f"""
 name = "little"
+budget_usd = "none"
 sandbox = "docker"
 [tasks]
 source = ["{folder}"]

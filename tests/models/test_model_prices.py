@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -66,6 +67,25 @@ def test_the_paper_differs_from_the_truth_by_openais_write_price_only(
     price = find_price(name, NOW, {})
     assert (price.input, price.output, price.cache_read) == (fresh, output, read)
     assert price.cache_write_5m == (write or fresh * 1.25)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("openai/gpt-5.6-sool", "openai/gpt-5.6-sol"),
+        ("anthropic/claude-opus-48", "anthropic/claude-opus-4-8"),
+        ("opnai/gpt-5.6-sol", "openai/gpt-5.6-sol"),
+    ],
+)
+def test_a_mistyped_model_is_told_the_nearest(name: str, near: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(f"no price is known for {name}; did you mean {near}?")):
+        find_price(name, NOW, {})
+
+
+@pytest.mark.parametrize("name", ["openai/qwen3-8b", "openai-chat/my-model"])
+def test_a_model_of_ones_own_is_no_mistake(name: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(f"no price is known for {name}; give one with --price {name}=")):
+        find_price(name, NOW, {})
 
 
 def test_the_profile_has_five_rows_and_no_more() -> None:

@@ -27,6 +27,7 @@ from leadhand.study.board import Board, DesignLine
 from leadhand.study.copies import Copying
 from leadhand.study.engine import Job
 from leadhand.study.file import shipped
+from leadhand.study.forecast import Range
 from leadhand.study.layout import PlannedRun, StudyPaths
 from leadhand.study.outcome import Outcome
 from leadhand.study.purse import Purse
@@ -114,7 +115,7 @@ def test_a_plan_says_what_it_costs_and_what_that_is_known_from(tmp_path: Path) -
     assert usd == pytest.approx(600 * 0.24, rel=0.3)  # published: $0.24 a task
     assert re.search(r"terra_P +\$\S+ \(\$\S+ to \$\S+\) +unknown +price alone", said)
     assert "[1] gpt-5.6-sol alone on programbench: $0.24 a task (" in said
-    assert "runs      18,600, 16 sandboxes at once; the forecast is for tasks like programbench" in said
+    assert "runs      18,600, 16 sandboxes at once; the forecast is for tasks like `programbench`" in said
     assert re.search(r"^dollars   \$[\d,]+ \(\$[\d,]+ to \$[\d,]+\)$", said, re.MULTILINE)
     assert re.search(r"^hours     [\d.]+ \([\d.]+ to [\d.]+\), grading not counted$", said, re.MULTILINE)
     assert "without   19 designs that neither runs nor figures tell of" in said
@@ -133,10 +134,38 @@ def test_a_plan_of_what_nobody_knows_says_unknown(make_study: Make, tmp_path: Pa
     assert "dollars   unknown" in said
     assert "hours     unknown" in said
     assert "the study stops" not in said
-    priceless = make_study(more='[designs.other]\nlead = "openai-chat/nobodys"\n')
-    assert re.search(
-        r"^other +unknown +unknown +nothing *$", leadhand("plan", str(priceless), cwd=tmp_path), re.MULTILINE
-    )
+    priceless = make_study(more='[designs.other]\nlead = "openai-chat/gpt-5.6-sool"\n')
+    said = leadhand("plan", str(priceless), cwd=tmp_path)
+    assert re.search(r"^other +unknown +unknown +nothing *$", said, re.MULTILINE)
+    refused = "`leadhand study run` will refuse this: no price is known for openai-chat/gpt-5.6-sool; "
+    assert f"{refused}did you mean openai-chat/gpt-5.6-sol? If not, give one with --price" in said
+
+
+def test_a_study_whose_budget_nobody_wrote_is_planned_and_not_run(make_study: Make, tmp_path: Path) -> None:
+    file = make_study()
+    file.write_text(file.read_text().replace("\nbudget_usd", "\n#budget_usd", 1))
+    assert "will refuse this: no budget of the whole study" in leadhand("plan", str(file), cwd=tmp_path)
+    assert "no budget of the whole study" not in leadhand("plan", str(file), "--max-usd", "none", cwd=tmp_path)
+    said = leadhand("run", str(file), cwd=tmp_path, code=2)
+    assert said.startswith(f"leadhand: {file}: no budget of the whole study: add budget_usd = DOLLARS")
+    assert "or --max-usd" in said
+    assert not (tmp_path / "studies").exists()
+
+
+def test_a_mistyped_factor_is_told_the_nearest_setting_and_the_file(make_study: Make, tmp_path: Path) -> None:
+    file = make_study()
+    file.write_text(file.read_text().replace("\nguidance", "\nguidence"))
+    said = leadhand("plan", str(file), cwd=tmp_path, code=2)
+    assert said.startswith(f"leadhand: {file}: guidence is no setting of a design; did you mean 'guidance'?")
+
+
+def test_little_time_is_in_minutes_and_a_mere_cap_is_called_one() -> None:
+    hours = Range(expected=0.5, low=0.25, high=1.5)
+    assert study_plan._time(hours) == ("minutes", "30.0 (15.0 to 90.0)")
+    assert study_plan._time(Range(expected=1.5, low=0.5, high=2.0)) == ("hours", "1.5 (0.5 to 2.0)")
+    capped = Range(expected=6.0, low=6.0, high=6.0)
+    assert study_plan._capped(capped, 6.0) == "at most $6.00 by its budget"
+    assert study_plan._capped(Range(expected=6.0, low=2.0, high=6.0), 6.0) == "$6.00 ($2.00 to $6.00)"
 
 
 def test_without_the_libraries_of_the_analysis_a_plan_says_what_it_lacks(make_study: Make) -> None:

@@ -11,6 +11,7 @@ from leadhand.advisor.gauss import Weights
 from leadhand.advisor.model import Fitted, arm_of
 from leadhand.advisor.own import Own
 from leadhand.advisor.profile import bare, effort_of, maker, one_agent
+from leadhand.advisor.setting import quoted
 from leadhand.advisor.values import Citation, Ground
 from leadhand.core.design import Design
 from leadhand.study.grid import control
@@ -99,9 +100,9 @@ def extrapolated(fitted: Fitted, design: Design, setting: str, own: Sequence[Own
     leads = {bare(d.lead) for d, _ in seen}
     found = []
     if not there:
-        found.append(f"nothing was ever run on {setting}")
+        found.append(f"nothing was ever run on {quoted(setting)}")
     elif design.has_lead and not any(d.has_lead for d in there):
-        found.append(f"no team was ever run on {setting}")
+        found.append(f"no team was ever run on {quoted(setting)}")
     if bare(design.lead) not in leads:
         found.append(
             f"{_shown(design.lead)}: no figure and no run, placed by its price and its maker ({maker(design.lead)})"

@@ -72,6 +72,11 @@ def find_like(like: str, own: Sequence[Own]) -> Like:
     return Like(like, runs, note=f"{like!r} is no benchmark, study, task or folder that is known here")
 
 
+def quoted(setting: str) -> str:
+    """A setting's name in a sentence. A name of somebody's own, such as `mine`, would read as a word of it."""
+    return setting if setting == UNNAMED else f"`{setting}`"
+
+
 def known_of(like: Like) -> str:
     """What is known of a setting, in a sentence."""
     mine = sum(r.setting == like.setting for r in like.own)

@@ -64,8 +64,9 @@ def print_plan(p: Plan, console: Console, missing: str = "") -> None:
     _say(console, f"{p.name}: {size}", style="bold")
     if p.about:
         _say(console, p.about)
-    for note in filter(None, (p.note, missing)):
-        _say(console, note, "yellow")
+    refused = [f"`leadhand study run` will refuse this: {why}" for why in p.refused]
+    for note in filter(None, (p.note, missing, *refused)):
+        _say(console, text.safe(note), "yellow")
     _designs(p, console)
     _sums(p, console)
     if p.smaller:
@@ -94,22 +95,24 @@ def _designs(p: Plan, console: Console) -> None:
 
 
 def _expected(line: Line) -> tuple[str, str]:
-    usd = "unknown" if line.usd is None else dollars(line.usd)
+    usd = "unknown" if line.usd is None else _capped(line.usd, line.worst_usd)
     reward = "unknown" if line.reward is None else _span(line.reward, lambda v: f"{v:.2f}")
     return usd, reward
 
 
 def _sums(p: Plan, console: Console) -> None:
     f = p.forecast
-    _say(console, f"runs      {p.runs:,}, {p.concurrency} sandboxes at once; the forecast is for tasks like {p.like}")
+    _say(console, f"runs      {p.runs:,}, {p.concurrency} sandboxes at once; the forecast is for tasks like `{p.like}`")
     console.print(f"dollars   {'unknown' if f.usd is None else dollars(f.usd)}")
-    console.print(f"hours     {'unknown' if f.hours is None else _hours(f.hours) + ', grading not counted'}")
+    unit, time = ("hours", "unknown") if f.hours is None else _time(f.hours)
+    console.print(f"{unit:9} {time}{'' if f.hours is None else ', grading not counted'}")
     if f.unknown and f.usd is not None:
         console.print(f"without   {text.plural(len(f.unknown), 'design')} that neither runs nor figures tell of")
     if f.usd_priced is not None and f.hours_priced is not None:
         priced = text.plural(sum(line.kind == "prices" for line in f.lines), "design")
         console.print(f"with      {priced} placed by their prices alone:")
-        console.print(f"          {dollars(f.usd_priced)}, {_hours(f.hours_priced)} hours")
+        unit, time = _time(f.hours_priced)
+        console.print(f"          {dollars(f.usd_priced)}, {time} {unit}")
     worst = "no limit: a run has none" if f.worst_usd is None else f"{_round(f.worst_usd)} (the runs' budgets)"
     budget = "" if p.budget_usd is None else f"; the study stops at {_round(p.budget_usd)}"
     console.print(f"at most   {worst}{budget}")
@@ -163,6 +166,13 @@ def _points(d: Detectable) -> str:
     return f"{100 * d.reward:.1f} points of reward with 80 % power ({d.source})"
 
 
+def _capped(r: Range, most: float | None) -> str:
+    """Dollars; where all of the interval is at the runs' budgets, nothing but that is known."""
+    if most is not None and r.low >= most > 0:
+        return f"at most {_round(most)} by its budget"
+    return dollars(r)
+
+
 def dollars(r: Range) -> str:
     return _span(r, _round)
 
@@ -175,5 +185,7 @@ def _round(usd: float) -> str:
     return f"${usd:,.0f}" if usd >= 10 or usd == 0 else f"${usd:.2f}" if usd >= 0.1 else f"${usd:.2g}"
 
 
-def _hours(r: Range) -> str:
-    return _span(r, lambda v: f"{v:.1f}" if v >= 1 or v == 0 else f"{v:.2g}")
+def _time(hours: Range) -> tuple[str, str]:
+    """The unit, and the time in it: minutes where less than an hour is expected."""
+    unit, scale = ("hours", 1) if hours.expected >= 1 else ("minutes", 60)
+    return unit, _span(hours, lambda v: f"{v * scale:.1f}" if v * scale >= 1 or v == 0 else f"{v * scale:.2g}")

@@ -5,6 +5,7 @@ Prices are dollars per million tokens, pinned into a run when it starts.
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping
 from datetime import datetime
@@ -22,6 +23,9 @@ PROVIDER_IDS = {
 }
 """Our provider names to those of genai-prices. A model behind a `base_url` of its own is looked up by name like any
 other: give `--price` where its server charges something else."""
+
+MISTYPED = 0.8
+"""How like a known name a mistyped one is, by `difflib`. Names of one provider begin alike: less hints at anything."""
 
 PAPER_TABLE_2: Mapping[str, Price] = {
     name: Price(input=i, output=o, cache_read=r, cache_write_5m=w, source="paper-table-2")
@@ -52,11 +56,22 @@ def find_price(name: str, when: datetime, overrides: Mapping[str, Price]) -> Pri
         return FREE
     found = _look_up(PROVIDER_IDS.get(provider, ""), model, when)
     if found is None:
+        near = nearest(name)
+        meant = f"did you mean {near}? If not, " if near else ""
         raise UsageError(
-            f"no price is known for {name}; give one with --price {name}=IN,OUT[,READ[,WRITE]] "
-            "(dollars per million tokens)"
+            f"no price is known for {name}; {meant}give one with --price {name}=IN,OUT[,READ[,WRITE]] "
+            "(dollars per million tokens; in a study file under [prices])"
         )
     return found
+
+
+def nearest(name: str) -> str:
+    """The model of the price table whose full name is nearly this one, "" where none is: it was mistyped."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    models = {p.id: [m.id for m in p.models] for p in get_snapshot().providers}
+    known = [f"{provider}/{model}" for provider, id in PROVIDER_IDS.items() for model in models.get(id, ())]
+    return next(iter(difflib.get_close_matches(name, known, 1, MISTYPED)), "")
 
 
 def find_profile(name: str) -> Mapping[str, Price]:

@@ -78,10 +78,10 @@ def _known(settings: dict[str, Any], name: str) -> None:
 def _only(part: dict[str, Any], kind: type[Value], prefix: str, name: str) -> None:
     for key in part:
         if key not in kind.__struct_fields__:
-            raise UsageError(f"{name}: there is no setting {(prefix + key)[:80]!r}; {_nearest(key, kind, prefix)}")
+            raise UsageError(f"{name}: there is no setting {(prefix + key)[:80]!r}; {nearest(key, kind, prefix)}")
 
 
-def _nearest(key: str, kind: type[Value], prefix: str = "") -> str:
+def nearest(key: str, kind: type[Value] = Design, prefix: str = "") -> str:
     """The remedy for an unknown key. A key of a table that was written without its table is found too."""
     names = {f"{prefix}{field}": field for field in kind.__struct_fields__}
     if not prefix:
@@ -108,7 +108,7 @@ def _override(settings: dict[str, Any], override: str) -> None:
             raise UsageError(f"-s {override[:80]!r}: there is no kind of worker {path[1]!r}; kinds: {named}")
         kinds[path[1]][path[2]] = _value(Kind, path[2], value)
     else:
-        raise UsageError(f"-s {override[:80]!r}: there is no setting {key[:80]!r}; {_nearest(path[-1], Design)}")
+        raise UsageError(f"-s {override[:80]!r}: there is no setting {key[:80]!r}; {nearest(path[-1])}")
 
 
 def _value(kind: type[Value], key: str, text: str) -> Any:

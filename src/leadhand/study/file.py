@@ -39,7 +39,8 @@ class Selection(Value, frozen=True, kw_only=True):
 
 class StudyFile(Value, frozen=True, kw_only=True):
     """A study as it is written. Designs are the union of `grid` (full), `vary` (one factor at a time from `base`) and
-    `designs` (by name); with none of them it is `base` alone. `models` gives short names to models.
+    `designs` (by name); with none of them it is `base` alone. `models` gives short names to models. A study without
+    `budget_usd` can be planned, not run.
     """
 
     name: str
@@ -47,7 +48,7 @@ class StudyFile(Value, frozen=True, kw_only=True):
     tasks: Selection
     repeats: int = 1
     seed: int = 0
-    budget_usd: float | Literal["none"] = "none"
+    budget_usd: float | Literal["none"] | None = None
     solo_controls: bool = True
     sandbox: str = "auto"
     network: bool = False

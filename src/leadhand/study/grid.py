@@ -13,7 +13,7 @@ import msgspec
 from leadhand.core.design import Design, Strategy, foreign
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Limits
-from leadhand.runs.design_file import design_from_settings
+from leadhand.runs.design_file import design_from_settings, nearest
 from leadhand.study.file import StudyFile
 
 Designs = dict[str, Design]
@@ -115,7 +115,10 @@ def settings_of(factor: str, level: Any) -> dict[str, Any]:
     if factor in Design.__struct_fields__:
         return {factor: level}
     if not isinstance(level, dict):
-        raise UsageError(f"{factor} is no setting of a design; give its levels as tables of settings")
+        raise UsageError(
+            f"{factor} is no setting of a design; {nearest(factor)} "
+            "If it is a factor of your own, give its levels as tables of settings"
+        )
     return dict(level)
 
 

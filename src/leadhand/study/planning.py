@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from leadhand.core.design import Design
 from leadhand.core.errors import UsageError
 from leadhand.core.values import Price, Task, Value
+from leadhand.models import find_price
 from leadhand.study.cheaper import dominated, saved, smaller
 from leadhand.study.file import StudyFile, load
 from leadhand.study.forecast import Advise, Evidence, Forecast, forecast
-from leadhand.study.grid import control_of, designs_of
+from leadhand.study.grid import control_of
 from leadhand.study.known import Past, evidence, kind_of, past_runs
 from leadhand.study.power import (
     PUBLISHED_SD,
@@ -22,7 +24,7 @@ from leadhand.study.power import (
     published_detectable,
     sd_of_difference,
 )
-from leadhand.study.prepare import Given, budget_of, prices_of
+from leadhand.study.prepare import Given, budget_of, designs_in, no_budget, prices_of
 from leadhand.study.select import select
 from leadhand.study.sources import selected_of
 
@@ -50,7 +52,7 @@ class Smaller(Value, frozen=True, kw_only=True):
 
 class Plan(Value, frozen=True, kw_only=True):
     """All that is said of a study before it runs. `note` says what could not be looked at; `like` is the setting that
-    the forecast is for.
+    the forecast is for. `refused`: why `study run` would refuse it as it stands, such as a model without a price.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Plan(Value, frozen=True, kw_only=True):
     detectable: tuple[Detectable, ...]
     smaller: tuple[Smaller, ...]
     note: str = ""
+    refused: tuple[str, ...] = ()
 
 
 def nothing_known(designs: Mapping[str, Design], like: str, prices: Mapping[str, Price]) -> Mapping[str, Evidence]:
@@ -86,7 +89,7 @@ def plan_study(
     Raises `UsageError` for a file that cannot be run. Blocks.
     """
     file = load(path)
-    designs = designs_of(file)
+    designs = designs_in(file, path)
     chosen, tasks, note = _tasks(file, path)
     runs_each = tasks * file.repeats
     slots = concurrency or file.concurrency
@@ -94,8 +97,9 @@ def plan_study(
     known = evidence(designs, runs_each, before)
     rest = {name: d for name, d in designs.items() if name not in known}
     like = setting(file, chosen)
+    prices = prices_of(file, designs.values())
     if rest:
-        known |= advise(rest, like, prices_of(file, rest.values()))
+        known |= advise(rest, like, prices)
     expected = forecast(designs, runs_each, known, slots)
     controls = {name: control_of(name, designs) for name in designs}
     spreads = _spreads(designs, before)
@@ -114,7 +118,19 @@ def plan_study(
         detectable=_detectable(tasks, file.repeats, spreads),
         smaller=_smaller(tasks, file.repeats, expected, controls, spreads),
         note=note,
+        refused=tuple(filter(None, (no_budget(file, given), *_unpriced(designs, prices)))),
     )
+
+
+def _unpriced(designs: Mapping[str, Design], prices: Mapping[str, Price]) -> tuple[str, ...]:
+    """A line for each model without a price: a run with it would be refused, a plan is not."""
+    now, found = datetime.now(UTC), list[str]()
+    for name in dict.fromkeys(model for d in designs.values() for model in d.models):
+        try:
+            find_price(name, now, prices)
+        except UsageError as error:
+            found.append(str(error))
+    return tuple(found)
 
 
 def _tasks(file: StudyFile, path: Path) -> tuple[list[Task], int, str]:

@@ -42,9 +42,11 @@ class Prepared:
         self.path = path
         self.file: StudyFile = load(path)
         self.keys = keys
-        self.designs = designs_of(self.file)
+        self.designs = designs_in(self.file, path)
         chosen = select(selected_of(self.file.tasks, path.parent), self.file.tasks, self.file.seed)
         self.tasks: dict[str, Task] = {t.id: t for t in chosen}
+        if lack := no_budget(self.file, given):
+            raise UsageError(f"{path}: {lack}")
         self.budget_usd = budget_of(self.file, given)
         self._urls = {**self.file.base_urls, **given.base_urls}
         self._prices = _prices(self.file)
@@ -116,8 +118,23 @@ class Prepared:
             raise UsageError(f"a single run may spend ${dearest:g}, the whole study only ${self.budget_usd:g}")
 
 
+def designs_in(file: StudyFile, path: Path) -> dict[str, Design]:
+    """All designs of a study by name. Raises `UsageError` that names the file."""
+    try:
+        return designs_of(file)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def no_budget(file: StudyFile, given: Given) -> str:
+    """What is wrong where neither the file nor the command line says what the whole study may spend, else ""."""
+    if given.budget_usd != "" or file.budget_usd is not None:
+        return ""
+    return 'no budget of the whole study: add budget_usd = DOLLARS above [tasks], or "none" for no limit, or --max-usd'
+
+
 def budget_of(file: StudyFile, given: Given) -> float | None:
-    """The study's budget in dollars; None is unlimited and must be written."""
+    """The study's budget in dollars; None is unlimited (written as "none"), or not written (`no_budget`)."""
     asked = file.budget_usd if given.budget_usd == "" else given.budget_usd
     if asked is None or (isinstance(asked, str) and asked.lower() == "none"):
         return None
