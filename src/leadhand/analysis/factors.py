@@ -125,13 +125,12 @@ def factors_from(row: Mapping[str, object], label: str) -> Factors:
     workers, group = number("workers"), strategy != "team"
     solo = not group and (flag("solo") or workers == 0)
     alone = solo or group
-    worker, effort = (text("worker"), text("worker_reasoning")) if text("worker") else (lead, text("lead_reasoning"))
     return Factors(
         label=label,
         known=True,
         solo=solo,
-        lead=_with_effort(lead, text("lead_reasoning")),
-        worker="" if alone else _with_effort(worker, effort),
+        lead=_model(lead, text("lead_reasoning")),
+        worker="" if alone else _workers(text) or _model(lead, text("lead_reasoning")),
         guidance=guidance,
         schedule="" if alone else text("schedule") or "push",
         workers=0 if solo else (None if group else workers),
@@ -144,6 +143,14 @@ def factors_from(row: Mapping[str, object], label: str) -> Factors:
         chosen=_chosen(strategy, text),
         control=text("control"),
     )
+
+
+def _workers(text: Callable[[str], str]) -> str:
+    """The kinds of worker of a CSV: models in one cell, with `+` between them, and their efforts likewise."""
+    models, efforts = text("worker").split("+"), text("worker_reasoning").split("+")
+    if len(efforts) != len(models):
+        efforts = [text("worker_reasoning")] * len(models)
+    return " / ".join(dict.fromkeys(_model(m, e) for m, e in zip(models, efforts, strict=True) if m))
 
 
 def _chosen(strategy: str, text: Callable[[str], str]) -> str:

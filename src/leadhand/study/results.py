@@ -13,9 +13,10 @@ from leadhand.study.outcome import Outcome
 from leadhand.study.power import detected, half_width, mean_and_sd
 
 COLUMNS = (
-    "study", "run", "task", "design", "repeat", "status", "reward", "cost", "unknown_cost", "attempts_cost",
-    "minutes", "steps", "attempts", "degraded", "resumed", "lead", "worker", "solo", "guidance", "schedule",
-    "workers", "cap", "messaging", "context", "strategy", "k", "tier",
+    "study", "run", "task", "design", "repeat", "status", "valid", "reward", "cost", "unknown_cost",
+    "attempts_cost", "minutes", "steps", "attempts", "degraded", "resumed", "lead", "lead_reasoning", "worker",
+    "worker_reasoning", "solo", "guidance", "schedule", "workers", "cap", "messaging", "context", "finish_check",
+    "strategy", "k", "collect", "selector", "control", "tier", "cluster",
 )  # fmt: skip
 
 
@@ -115,7 +116,7 @@ def lift(control: str, team: Mapping[str, float], solo: Mapping[str, float]) -> 
 
 def tidy(record: StudyRecord, outcomes: Mapping[str, Outcome]) -> list[dict[str, Any]]:
     """One row per planned run that exists. `cost` is the run's own (all its candidates), `attempts_cost` that of its
-    failed attempts; `k` is empty for a team and a solo agent.
+    failed attempts; `k` is empty for a team and a solo agent. What a design is has the names that `analyse` reads.
     """
     spent: dict[str, list[float]] = {}
     for name, o in outcomes.items():
@@ -127,7 +128,9 @@ def tidy(record: StudyRecord, outcomes: Mapping[str, Outcome]) -> list[dict[str,
 
 def _tidy(record: StudyRecord, run: PlannedRun, o: Outcome, attempts: list[float]) -> dict[str, Any]:
     design = record.study.designs[run.design]
-    workers = "+".join(dict.fromkeys(k.model for k in design.worker_kinds)) if design.has_lead else ""
+    # Kinds of worker in one cell: models and efforts keep the same places.
+    workers = list(dict.fromkeys((k.model, k.reasoning) for k in design.worker_kinds)) if design.has_lead else []
+    efforts = [effort for _, effort in workers]
     labels = record.study.labels.get(run.task, {})
     return {
         "study": record.name,
@@ -136,6 +139,7 @@ def _tidy(record: StudyRecord, run: PlannedRun, o: Outcome, attempts: list[float
         "design": run.design,
         "repeat": run.repeat,
         "status": o.status,
+        "valid": o.valid,
         "reward": o.reward,
         "cost": o.settled_usd,
         "unknown_cost": o.unknown_usd,
@@ -146,7 +150,9 @@ def _tidy(record: StudyRecord, run: PlannedRun, o: Outcome, attempts: list[float
         "degraded": o.degraded,
         "resumed": o.resumed,
         "lead": design.lead,
-        "worker": workers,
+        "lead_reasoning": design.lead_reasoning,
+        "worker": "+".join(model for model, _ in workers),
+        "worker_reasoning": "+".join(efforts) if any(efforts) else "",
         "solo": design.solo,
         "guidance": design.guidance,
         "schedule": design.schedule if design.has_lead else "",
@@ -154,9 +160,14 @@ def _tidy(record: StudyRecord, run: PlannedRun, o: Outcome, attempts: list[float
         "cap": design.cap,
         "messaging": design.messaging,
         "context": design.context,
+        "finish_check": design.finish_check,
         "strategy": design.strategy,
         "k": None if design.strategy == "team" else design.k,
-        "tier": labels.get("difficulty", labels.get("tier", "")),
+        "collect": design.collect if design.strategy == "peers" else "",
+        "selector": design.selector if design.strategy == "best-of-k" else "",
+        "control": record.study.controls.get(run.design, ""),
+        "tier": labels.get("difficulty") or labels.get("tier", ""),
+        "cluster": labels.get("cluster") or labels.get("repository") or labels.get("repo", ""),
     }
 
 
