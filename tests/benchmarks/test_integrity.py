@@ -206,7 +206,14 @@ def test_hostile_arguments_are_read_without_harm() -> None:
 )
 @pytest.mark.timeout(60)  # each took minutes when it was read more than once
 def test_a_command_made_to_take_long_does_not(command: str) -> None:
-    assert found(PROGRAM, command) == []
+    """And what stands in its first 100,000 characters is found, and that there is more."""
+    told = found(PROGRAM, f"strings /reference/executable; {command}")
+    assert told[0] == ("decompiling", "invalid")
+    assert told[-1] == ("unread", "flag")
+
+
+def test_what_is_too_far_behind_to_be_read_is_not_passed_over() -> None:
+    assert found(PROGRAM, "true\n" * 30_000 + "strings /reference/executable") == [("unread", "flag")]
 
 
 def test_what_stands_after_documents_is_read() -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-Kind = Literal["network", "target", "history", "decompiling", "reference", "grader"]
+Kind = Literal["network", "target", "history", "decompiling", "reference", "grader", "unread"]
 
 
 class Rules(NamedTuple):
@@ -35,6 +35,7 @@ class Hit(NamedTuple):
 
 
 _LONGEST = 100_000
+"""Characters of a command that are read: what a model writes may be made to take long."""
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _ASSIGNMENT = re.compile(r"^\w+=")
 _PREFIXES = frozenset(
@@ -84,8 +85,11 @@ _QUOTING = str.maketrans("", "", "'\"\\")
 
 
 def hits(command: str, rules: Rules) -> list[Hit]:
-    """Everything in the command that the rules forbid, each kind of thing once."""
-    return list(_distinct(command, rules)) if _is_suspect(command, rules) else []
+    """Everything in the command that the rules forbid, each kind of thing once; and that not all of it was read."""
+    if not _is_suspect(command, rules):
+        return []
+    unread = f"longer than {_LONGEST:,} characters: what comes after them was not read"
+    return [*_distinct(command, rules), *([Hit("unread", unread, grave=False)] if len(command) > _LONGEST else [])]
 
 
 @lru_cache(maxsize=4096)

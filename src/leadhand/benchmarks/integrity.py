@@ -11,11 +11,10 @@ from typing import Literal
 
 import msgspec
 
-from leadhand.benchmarks.forbidden import Hit, Rules, hits
+from leadhand.benchmarks.forbidden import Hit, Kind, Rules, hits
 from leadhand.core.events import AttemptReplied, CommandEnded, Entry, Graded, ToolStarted
 from leadhand.core.values import Assistant, Task, ToolCall, Value
 
-Kind = Literal["network", "target", "history", "decompiling", "reference", "grader"]
 MOST = 200
 OF_HARBOR = ("/tests", "/logs/verifier", "/solution")
 
