@@ -38,7 +38,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def asked(*arguments: str) -> str:
     done = CliRunner().invoke(app, ["advise", *arguments], catch_exceptions=False)
     assert done.exit_code == 0
-    return done.output
+    return done.stdout
 
 
 def section(text: str, title: str) -> str:

@@ -143,17 +143,17 @@ def test_a_csv_gets_a_report_that_says_what_it_cannot_show(app: typer.Typer, tmp
 
 def test_analyse_prints_numbers_and_json(app: typer.Typer) -> None:
     what = ["analyse", str(EXCERPT / "gpt-5-5.csv"), "--tasks", str(EXCERPT / "tasks.csv"), "--missing-zero"]
-    text = CliRunner().invoke(app, what).output
+    text = CliRunner().invoke(app, what).stdout
     assert "0.691  0.652  0.731" in text
     assert "Mean reward by difficulty" in text
-    found = json.loads(CliRunner().invoke(app, [*what, "--json", "--paper"]).output)
+    found = json.loads(CliRunner().invoke(app, [*what, "--json", "--paper"]).stdout)
     assert len(found["comparisons"]) == 3
     assert found["designs"][0]["reward"]["n"] == 200
 
 
 def test_analyse_tests_a_saving(app: typer.Typer) -> None:
     what = ["analyse", str(EXCERPT / "gpt-5-5.csv"), "--base", "20260508_mini-v2.2.6_gpt-5-5-xhigh", "--saving", "50"]
-    assert "At least 50 % cheaper and at most 1.4 points worse" in CliRunner().invoke(app, what).output
+    assert "At least 50 % cheaper and at most 1.4 points worse" in CliRunner().invoke(app, what).stdout
     missing = CliRunner().invoke(app, [*what[:2], "--saving", "50"])
     assert isinstance(missing.exception, UsageError)
 
@@ -169,7 +169,7 @@ def test_export_and_compare(app: typer.Typer, study: Path, tmp_path: Path) -> No
     for form in ("--atif", "--traj"):
         out = tmp_path / f"x{form}.json"
         assert CliRunner().invoke(app, ["export", str(run), form, "-o", str(out)]).exit_code == 0
-    both = CliRunner().invoke(app, ["compare", str(run), str(tmp_path / "x--atif.json")]).output
+    both = CliRunner().invoke(app, ["compare", str(run), str(tmp_path / "x--atif.json")]).stdout
     assert re.search(r"output tokens +([\d,]+) +\1\n", both)
     neither = CliRunner().invoke(app, ["export", str(run)])
     assert isinstance(neither.exception, UsageError)

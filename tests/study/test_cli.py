@@ -173,7 +173,8 @@ def test_without_the_libraries_of_the_analysis_a_plan_says_what_it_lacks(make_st
     command = [sys.executable, "-c", bare, "study", "plan", str(make_study())]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "published figures need numpy: pip install 'leadhand[analysis]'" in done.stdout
+    remedy = "pip install 'leadhand[analysis]' (in a checkout: make install)"
+    assert f"published figures are left out: numpy is not installed: {remedy}" in done.stdout
     assert re.search(r"^P_push +unknown +unknown +nothing *$", done.stdout, re.MULTILINE)
 
 

@@ -45,8 +45,6 @@ def advise(
     Raises `UsageError` where no model is named, or one has no price.
     """
     models = asked(question.models)
-    if not models:
-        raise UsageError("no models: name those you can use, such as --models openai/gpt-5.6-sol,openai/gpt-5.6-luna")
     price_of = prices_by(when or datetime.now(UTC), prices or {})
     like = find_like(question.like, own)
     like = like._replace(own=_priced(like.own, price_of))

@@ -34,6 +34,8 @@ def asked(models: Iterable[str]) -> tuple[Asked, ...]:
         full = _full(name)
         check_reasoning(full, effort)
         found.append(Asked(name=full, effort=effort if at else None))
+    if not found:
+        raise UsageError("no models: name those you can use, such as --models openai/gpt-5.6-sol,openai/gpt-5.6-luna")
     return tuple(dict.fromkeys(found))
 
 

@@ -10,12 +10,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from leadhand.advisor.figures import Metric
+from leadhand.advisor.figures import HOME, Metric
 from leadhand.advisor.gauss import Noise, Prior, Weights
 from leadhand.advisor.profile import SOL_USD, Profile
-
-HOME = "programbench"
-"""The setting that the others are measured against: most published figures are about it."""
 
 SOLO_MINUTES = 1.9
 EASE = 0.5

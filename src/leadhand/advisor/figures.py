@@ -17,6 +17,8 @@ FOLDER = Path(__file__).parent / "published"
 Metric = Literal["reward", "usd", "minutes"]
 METRICS: tuple[Metric, ...] = ("reward", "usd", "minutes")
 Z = 1.959963985
+HOME = "programbench"
+"""The setting that the others are measured against: most published figures are about it."""
 
 
 class Source(Value, frozen=True, kw_only=True):

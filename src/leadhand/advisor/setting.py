@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 import msgspec
 
-from leadhand.advisor.features import HOME
-from leadhand.advisor.figures import figures, settings
+from leadhand.advisor.candidates import asked
+from leadhand.advisor.figures import HOME, figures, settings
 from leadhand.advisor.own import Own, benchmark_named, one_task, own_runs, setting_of
+from leadhand.advisor.values import Question
 from leadhand.benchmarks.folder import find_task, shipped
 from leadhand.benchmarks.listing import listed
 from leadhand.benchmarks.loading import OURS
 from leadhand.benchmarks.tasktoml import FILE
 from leadhand.core.errors import UsageError
+from leadhand.core.values import Price
+from leadhand.models import find_price
 from leadhand.study.file import load
 from leadhand.study.layout import StudyPaths, read_record
 from leadhand.study.sources import tasks_of
@@ -43,6 +47,19 @@ class Like(NamedTuple):
     def lone(self) -> bool:
         """Whether there is but one task, so that runs are repeats of it."""
         return one_task(self.setting)
+
+
+def check_question(q: Question, own: Sequence[Own], prices: Mapping[str, Price]) -> None:
+    """Find what is wrong with a question without the libraries that answer it. Raises `UsageError`, as `advise` does:
+    with no model, what is wrong with `like` is said too.
+    """
+    try:
+        models = asked(q.models)
+    except UsageError as error:
+        unknown = find_like(q.like, own).note if q.like.strip() else ""
+        raise UsageError("; ".join(filter(None, (str(error), unknown)))) from None
+    for model in models:
+        find_price(model.name, datetime.now(UTC), prices)
 
 
 def find_like(like: str, own: Sequence[Own]) -> Like:

@@ -413,3 +413,8 @@ def _command(arguments: str) -> str:
         return _arguments.decode(arguments).command
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return ""
+
+
+def reward_of(gradings: list[Graded], digest: str) -> Graded | None:
+    """The newest grading with the run's grader; where the run names no grader, the newest."""
+    return next((g for g in reversed(gradings) if not digest or g.digest == digest), None)

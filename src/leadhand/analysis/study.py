@@ -16,7 +16,8 @@ from leadhand.core.chain import canonical, digest
 from leadhand.core.design import Design
 from leadhand.core.errors import JournalError, UsageError
 from leadhand.core.values import Limits, Value
-from leadhand.runs.paths import RunPaths
+from leadhand.runs.design_file import is_study_file
+from leadhand.runs.paths import RunPaths, all_runs, runs_root
 from leadhand.runs.spec import RunFile, read_run_file
 
 
@@ -85,6 +86,21 @@ class Study(NamedTuple):
     tiers: dict[str, str]
     clusters: dict[str, str]
     languages: dict[str, str]
+
+
+def check_many(path: Path) -> None:
+    """Raise `UsageError` for what is plainly not many runs, and say what takes it: before anything slow is done."""
+    wanted = "give a study folder, a folder of runs, or a CSV"
+    if is_study_file(path):
+        raise UsageError(f"{path} is a study file: `leadhand study plan` and `study run` take it; here, {wanted}")
+    alone = path.exists() and (path / "run.json").exists()
+    if not path.exists():
+        runs = all_runs(runs_root())
+        alone = str(path) == "last" or any(run.id.startswith(path.name) for run in runs)
+    if alone:
+        raise UsageError(f"{path} is a single run: `leadhand show {path}` takes it; here, {wanted}")
+    if not path.exists():
+        raise UsageError(f"there is no {path}; {wanted}")
 
 
 def read_study(folder: Path) -> Study:

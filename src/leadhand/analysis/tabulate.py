@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from leadhand.analysis.fold import AgentTrack, AttemptTrack, CommandTrack, Fold
+from leadhand.analysis.fold import AgentTrack, AttemptTrack, CommandTrack, Fold, reward_of
 from leadhand.analysis.measures import (
     DUPLICATE,
     Span,
@@ -33,7 +33,6 @@ from leadhand.analysis.rows import (
 )
 from leadhand.analysis.texts import pairwise
 from leadhand.benchmarks.integrity import Finding
-from leadhand.core.events import Graded
 
 Rows = dict[str, list[tuple[Any, ...]]]
 
@@ -72,11 +71,6 @@ def tabulate(fold: Fold, label: Label, found: Sequence[Finding] = ()) -> Rows:
         "phases": [_phases(fold, label.run, span)],
         "findings": [FindingRow(label.run, f.kind, f.severity, f.seq, f.agent, f.why, f.text) for f in found],
     }
-
-
-def reward_of(gradings: list[Graded], digest: str) -> Graded | None:
-    """The newest grading with the run's grader; where the run names no grader, the newest."""
-    return next((g for g in reversed(gradings) if not digest or g.digest == digest), None)
 
 
 def _run(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leadhand.cli.options import Json, Runs
+from leadhand.cli.text import plural
 
 if TYPE_CHECKING:
     from leadhand.advisor.values import Advice, Question
@@ -93,17 +94,20 @@ def _advice(question: Question, past: list[str], runs: str, no_own: bool, prices
     from pathlib import Path
 
     from leadhand.advisor.own import default_folders, own_runs
+    from leadhand.advisor.setting import check_question
+    from leadhand.cli.steps import say_step
     from leadhand.core.errors import UsageError
 
-    try:
-        from leadhand.advisor.advise import advise as answer
-    except ModuleNotFoundError as error:
-        raise UsageError(f"advise needs {error.name}: pip install 'leadhand[analysis]'") from None
     folders = [Path(p).expanduser().absolute() for p in past] or default_folders(runs)
     for folder in folders if past else []:
         if not folder.is_dir():
             raise UsageError(f"no folder {folder}; --past names a study or a folder of runs")
-    return answer(question, [] if no_own else own_runs(folders), prices)
+    own = [] if no_own else own_runs(folders)
+    check_question(question, own, prices)
+    say_step(f"reading published figures and {plural(len(own), 'run')} of yours")
+    from leadhand.advisor.advise import advise as answer  # takes seconds: only once nothing is wrong
+
+    return answer(question, own, prices)
 
 
 def _prices(given: list[str]) -> dict[str, Price]:

@@ -40,9 +40,9 @@ def analyse(
     json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
 ) -> None:
     """Means, paired differences, frontier and run-to-run variation of a study or a CSV of results."""
+    evidence = _load(what, paper, tasks, missing_zero, column, with_degraded)
     from leadhand.report import summary
 
-    evidence = _load(what, paper, tasks, missing_zero, column, with_degraded)
     text = summary.as_json if json else summary.as_text
     typer.echo(text(evidence, base=base, designs=tuple(design or ()), margin=margin / 100, saving=saving), nl=False)
 
@@ -59,11 +59,12 @@ def report(
     with_degraded: Degraded = False,
 ) -> None:
     """One HTML page that explains a study, with a folder of every figure and table."""
+    evidence = _load(what, paper, tasks, missing_zero, column, with_degraded)
+    from leadhand.cli.steps import say_step
     from leadhand.report.write import write_report
 
-    evidence = _load(what, paper, tasks, missing_zero, column, with_degraded)
     folder = out or (what / "report" if what.is_dir() else what.with_name(f"{what.stem}-report"))
-    written = write_report(evidence, folder)
+    written = write_report(evidence, folder, say_step)
     typer.echo(f"{written.page}: {written.exhibits} figures and tables")
     for absent in written.absent:
         typer.echo(f"  not shown: {absent.title} (needs {absent.needs})")
@@ -103,7 +104,15 @@ def compare(
     paper: Paper = False,
 ) -> None:
     """Two runs or trajectories side by side; two studies or CSVs paired over their common tasks."""
-    from leadhand.report import beside
+    from leadhand.cli.steps import say_step
+    from leadhand.core.errors import UsageError
+    from leadhand.runs.paths import find_run, runs_root
+
+    found = [Path(x) if Path(x).exists() else find_run(x, runs_root(runs)).folder for x in (a, b)]
+    if found[0].resolve() == found[1].resolve():
+        raise UsageError(f"{a} and {b} are both {found[0]}: name two")
+    say_step(f"reading {a} and {b}")
+    from leadhand.report import beside  # takes seconds: only once both are there
 
     typer.echo(beside.compared(a, b, runs=runs, method="paper" if paper else "t"), nl=False)
 
@@ -111,18 +120,20 @@ def compare(
 def _load(
     what: Path, paper: bool, tasks: Path | None, missing_zero: bool, column: list[str] | None, with_degraded: bool
 ) -> Evidence:
+    from leadhand.analysis.study import check_many
+    from leadhand.cli.steps import say_step
     from leadhand.core.errors import UsageError
 
-    try:
-        from leadhand.report.load import load
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed: pip install 'leadhand[analysis]'") from None
     names = {}
     for pair in column or ():
         key, equals, name = pair.partition("=")
         if not equals:
             raise UsageError(f"--column {pair!r} is not WHAT=NAME")
         names[key] = name
+    check_many(what)
+    say_step(f"reading {what}")
+    from leadhand.report.load import load  # takes seconds: only once nothing is wrong
+
     return load(
         what,
         method="paper" if paper else "t",

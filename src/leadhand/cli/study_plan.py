@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leadhand.cli import text
+from leadhand.cli.extras import remedy
 from leadhand.cli.study_looking import print_json
 from leadhand.core.design import Design
 from leadhand.core.errors import UsageError
@@ -46,7 +47,9 @@ def _advisor(folders: list[Path]) -> tuple[Advise, str]:
         from leadhand.advisor.own import default_folders, own_runs
         from leadhand.advisor.planned import evidence_for
     except ModuleNotFoundError as error:
-        return nothing_known, f"published figures need {error.name}: pip install 'leadhand[analysis]'"
+        if not (said := remedy(error)):
+            raise
+        return nothing_known, f"published figures are left out: {said}"
 
     def advise(designs: Mapping[str, Design], like: str, prices: Mapping[str, Price]) -> Mapping[str, Evidence]:
         return evidence_for(designs, like, prices, own_runs(folders or default_folders()))

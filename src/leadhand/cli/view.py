@@ -23,20 +23,17 @@ def view(
     """Look at runs in a browser: timeline, money, every event; live while a run goes on."""
     from pathlib import Path
 
-    from leadhand.core.errors import UsageError
+    from leadhand.cli.steps import say_step
     from leadhand.runs.paths import find_run, runs_root
 
     where = Path(folder).expanduser() if folder else runs_root()
     if folder and not where.exists():
         where = find_run(folder, runs_root()).folder
-    try:
-        from leadhand.viewer import export as exporting
-        from leadhand.viewer import serve
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in ("starlette", "uvicorn"):
-            raise UsageError("the viewer needs more packages: pip install 'leadhand[view]'") from None
-        raise
+    from leadhand.viewer import export as exporting
+    from leadhand.viewer import serve
+
     if export:
+        say_step(f"writing the pages of {where}")
         count = exporting.export(where, Path(export).expanduser())
         typer.echo(f"{count} {'run' if count == 1 else 'runs'} written; open {Path(export) / 'index.html'}")
         return

@@ -8,10 +8,9 @@ from pathlib import Path
 from leadhand.analysis.collect import scores_of
 from leadhand.analysis.scores import Missing
 from leadhand.analysis.stats.intervals import Method
-from leadhand.analysis.study import Study, read_study
+from leadhand.analysis.study import Study, check_many, read_study
 from leadhand.analysis.tables import read_tables
 from leadhand.analysis.tidy import read_scores
-from leadhand.core.errors import UsageError
 from leadhand.core.values import Price
 from leadhand.report.evidence import Evidence
 from leadhand.runs.spec import read_run_file
@@ -28,6 +27,7 @@ def load(
     cache: bool = True,
 ) -> Evidence:
     """Evidence from a study folder, a folder of run folders, or a CSV of scores. Raises `UsageError`."""
+    check_many(path)
     if path.is_dir():
         study = read_study(path)
         tables = read_tables(study, cache=cache)
@@ -41,8 +41,6 @@ def load(
             prices=_prices(study),
             notes=scores.notes,
         )
-    if not path.exists():
-        raise UsageError(f"there is no {path}; give a study folder, a folder of runs, or a CSV")
     scores = read_scores(path, tasks=tasks, missing=missing, names=names, with_degraded=with_degraded)
     return Evidence(name=path.stem, scores=scores, method=method, notes=scores.notes)
 

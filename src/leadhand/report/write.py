@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,14 +26,15 @@ class Written(NamedTuple):
     absent: tuple[Absent, ...]
 
 
-def write_report(e: Evidence, folder: Path) -> Written:
-    """`index.html` (self-contained), `figures/*.svg|png`, `tables/*.txt|csv|tex`, `claims.json`."""
+def write_report(e: Evidence, folder: Path, say: Callable[[str], None] = lambda _: None) -> Written:
+    """`index.html` (self-contained), `figures/*.svg|png`, `tables/*.txt|csv|tex`, `claims.json`; `say` hears each."""
     figures, tables = folder / "figures", folder / "tables"
     figures.mkdir(parents=True, exist_ok=True)
     tables.mkdir(exist_ok=True)
     exhibits = all_exhibits(e)
     svgs: dict[str, bytes] = {}
-    for x in exhibits:
+    for number, x in enumerate(exhibits, 1):
+        say(f"exhibit {number} of {len(exhibits)}: {x.title}")
         if isinstance(x, Absent):
             continue
         _write_table(tables, x)

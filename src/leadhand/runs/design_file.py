@@ -19,6 +19,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import msgspec
@@ -43,10 +44,24 @@ def design_from_toml(text: str, overrides: Sequence[str] = (), *, name: str = "t
         settings = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{name} is not TOML: {error}") from None
+    if of_study(settings):
+        raise UsageError(f"{name} is a study file, not a design: `leadhand study plan {name}` takes it")
     _known(settings, name)
     for override in overrides:
         _override(settings, override)
     return design_from_settings(settings, name=name)
+
+
+def of_study(settings: dict[str, Any]) -> bool:
+    """Whether these are a study's: no design names tasks."""
+    return isinstance(settings.get("tasks"), dict)
+
+
+def is_study_file(path: Path) -> bool:
+    try:
+        return path.suffix == ".toml" and of_study(tomllib.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, RecursionError):
+        return False
 
 
 def design_from_settings(settings: dict[str, Any], *, name: str) -> Design:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from leadhand.analysis.exchange.trajectory import Call, Result, Trajectory, Turn
-from leadhand.analysis.tabulate import reward_of
+from leadhand.analysis.fold import reward_of
 from leadhand.core.chain import Message
 from leadhand.core.events import (
     AttemptReplied,
