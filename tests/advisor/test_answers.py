@@ -12,7 +12,7 @@ from advisor_evidence import LUNA, PAIR, PLANNERS, SOL, SOLO, own_runs_of
 from typer.testing import CliRunner
 
 from leadhand.advisor.advise import advise, design_of, predict
-from leadhand.advisor.values import Question
+from leadhand.advisor.values import Estimate, Question
 from leadhand.advisor.words import text_of
 from leadhand.cli import advise as command
 from leadhand.core.design import Design, check
@@ -90,6 +90,7 @@ def test_is_a_team_worth_it_for_my_repo(tmp_path: Path) -> None:
     assert "above 0 with" in section(text, "Why"), "how sure it is that the team is better"
     assert "if gpt-5.6-sol alone earned above 0." in section(text, "What would change it")
     assert "Next experiment: " in text
+    assert "- written to advised.toml: put your own tasks below tasks/, a folder each, then `leadhand" in text
     study = (tmp_path / "advised.toml").read_text()
     assert "tasks of yours below tasks/" in study
 
@@ -337,3 +338,13 @@ def test_names_cannot_control_a_terminal() -> None:
     text = text_of(advise(Question(models=PAIR, like="evil\x1b[2J\nRun a team: nonsense")))
     assert "\x1b" not in text
     assert not any(line.startswith("Run a team: nonsense") for line in text.splitlines())
+
+
+def test_what_spans_a_factor_of_a_hundred_is_called_unknown() -> None:
+    answer = advise(Question(models=PAIR))
+    numbers = text_of(answer).splitlines()[1]
+    assert "unknown" not in numbers
+    wide = Estimate(mean=0.7, low=0.004, high=86.0)
+    choice = msgspec.structs.replace(answer.choice, usd=wide, minutes=msgspec.structs.replace(wide, low=0.8))
+    numbers = text_of(msgspec.structs.replace(answer, choice=choice)).splitlines()[1]
+    assert numbers.endswith("unknown, between less than a cent and $86 a task, unknown, between 0.8 and 86 minutes")

@@ -43,6 +43,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("advise", "--like", "nope"), "'nope' is no benchmark, study, task or folder that is known here"),
         (("advise", "--models", "openai/gpt-5.6-sool"), "did you mean openai/gpt-5.6-sol?"),
         (("compare", "a", "b"), "no run 'a' in "),
+        (("show", "satchel"), "the newest run of that task is 20"),
+        (("grade", "satchel"), "`leadhand grade satchel --reference --untouched` tries a task's grader"),
+        (("grade", "nobody"), "no run 'nobody' in "),
         (("compare", "last", "last"), "name two"),
         (("analyse", "nowhere"), "there is no nowhere; give a study folder"),
         (("analyse", "mine.toml"), "mine.toml is a study file: `leadhand study plan`"),
@@ -77,3 +80,16 @@ def test_a_run_is_exported_without_the_extras(form: str, folder: Path) -> None:
     done = bare("export", "last", form, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("{")
+
+
+def test_a_budget_of_nothing_is_said_to_buy_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "made-up")
+    runs = ["--runs", str(tmp_path)]
+    done = CliRunner().invoke(
+        app, ["run", "numerus", "--lead", "openai/gpt-5.6-sol", "--solo", "--max-usd", "0", "--plain", *runs]
+    )
+    assert "a budget of $0 buys no call\n" in done.stderr
+    assert "out_of_budget" in done.stdout
+    shown = CliRunner().invoke(app, ["show", *runs])
+    (folder,) = [p for p in tmp_path.iterdir() if p.is_dir()]
+    assert shown.stdout.endswith(f"\n\n{folder}\n")

@@ -18,8 +18,9 @@ import anyio.lowlevel
 import pytest
 
 from leadhand.core.errors import ModelError, UsageError
-from leadhand.models import known_providers, load_keys, open_model, problems
+from leadhand.models import load_keys, open_model, problems
 from leadhand.models.http_model import HttpModel
+from leadhand.models.providers import PROVIDERS
 from leadhand.models.wires.chat import ChatWire
 from leadhand.testing.model_contract import ask, conversation
 from leadhand.testing.provider import Provider, Raw, running
@@ -314,12 +315,14 @@ def test_what_is_missing_is_named() -> None:
         open_model("bedrock/x", env={"AWS_ACCESS_KEY_ID": "AKIA"})
 
 
-def test_doctor_is_told() -> None:
-    found = {name: (state, remedy) for name, state, remedy in problems({"GOOGLE_API_KEY": "x"})}
-    assert set(found) == set(known_providers()) - {"scripted"}
-    assert found["gemini"] == ("ready", "")
-    assert found["openai"][0] == "no key"
-    assert "OPENAI_API_KEY" in found["openai"][1]
+def test_doctor_warns_only_where_no_provider_has_a_key() -> None:
+    ready, others = problems({"GOOGLE_API_KEY": "x"})
+    assert ready == ("gemini", "ready", "")
+    assert others == ("other models", "no key for openai, openai-chat, anthropic, bedrock", "")
+    ((name, state, remedy),) = problems({})
+    assert (name, state) == ("models", "no key")
+    for info in PROVIDERS.values():
+        assert all(key in remedy for key in info.keys)
 
 
 def test_keys_come_from_the_environment_over_a_file(tmp_path: Path) -> None:

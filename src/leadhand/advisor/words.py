@@ -8,6 +8,8 @@ from leadhand.advisor.values import Advice, Citation, Estimate, Experiment, Grou
 from leadhand.core.design import Design
 
 STANDING = {"read": "", "table": "", "note": "; from a note about it, not checked"}
+UNKNOWN = 100.0
+"""An interval over a factor of more than this is no estimate."""
 
 
 class Sources:
@@ -80,12 +82,20 @@ def _alternatives(a: Advice) -> Iterator[str]:
 
 
 def _numbers(p: Prediction) -> str:
-    usd = "free" if p.usd.high == 0 else f"{_span(p.usd, dollars)} a task"
-    return f"reward {_span(p.reward, lambda v: f'{v:.2f}')}, {usd}, {_span(p.minutes, _plain)} minutes"
+    usd = "free" if p.usd.high == 0 else f"{_wide(p.usd, dollars, 0.01, 'less than a cent')} a task"
+    return f"reward {_span(p.reward, lambda v: f'{v:.2f}')}, {usd}, {_wide(p.minutes, _plain, 0.1, 'seconds')} minutes"
+
+
+def _wide(e: Estimate, form: Callable[[float], str], small: float, said: str) -> str:
+    """Dollars or minutes; where they span a factor of `UNKNOWN`, the middle says nothing and is left out. What is below
+    `small` is then `said` in words.
+    """
+    if e.high > UNKNOWN * e.low:
+        return f"unknown, between {said if e.low < small else form(e.low)} and {form(e.high)}"
+    return _span(e, form)
 
 
 def _span(e: Estimate, form: Callable[[float], str]) -> str:
-
     return f"{form(e.mean)} [{form(e.low)}, {form(e.high)}]"
 
 
@@ -134,7 +144,7 @@ def _experiment(a: Advice, study_file: str) -> Iterator[str]:
     gain = f"; expected gain {100 * e.gain:.2f} points of reward on every later task" if e.gain > 0 else ""
     yield f"- changes this advice with {e.changes:.0%} probability{gain}"
     if study_file:
-        first = "put them below tasks/, then " if e.needs_tasks else ""
+        first = "put your own tasks below tasks/, a folder each, then " if e.needs_tasks else ""
         yield (
             f"- written to {study_file}: {first}`leadhand study plan {study_file}`, then "
             f"`leadhand study run {study_file}`; ask again afterwards{_again(e)}"

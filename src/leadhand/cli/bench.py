@@ -79,7 +79,8 @@ def show(name: Annotated[str, typer.Argument(metavar="BENCHMARK/ID|TASK", help="
 @task.command("from-program")
 def from_program(
     program: Annotated[
-        str, typer.Argument(metavar="PROGRAM", help="An executable (ELF) whose behaviour is to be rebuilt.")
+        str,
+        typer.Argument(metavar="PROGRAM", help="A compiled program (ELF, no script) whose behaviour is to be rebuilt."),
     ],
     arguments: Annotated[
         str, typer.Argument(metavar="CASES", help="Cases: JSON lines, or a text file with one command line a line.")

@@ -31,6 +31,8 @@ def start(request: Request, runs: str, *, plain: bool, as_json: bool) -> int:
     """Resolve, make the folder, run; the exit code."""
     keys = models.load_keys(Path.cwd())
     run = plan(request, keys)
+    if run.lock.design.budget_usd == 0 and any(p.input or p.output for p in run.lock.prices.values()):
+        say_step("a budget of $0 buys no call")
     check_servers(request.base_urls)
     ready_images([run.lock.task], run.lock.sandbox, say_step)
     return _carry_on(store.create(runs_root(runs), run), keys, plain=plain, as_json=as_json)

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from leadhand import sandboxes
+from leadhand.benchmarks.folder import shipped, task_folders
 from leadhand.benchmarks.proving import Proof, What, check_known, prove
 from leadhand.cli import carry_out, text
 from leadhand.cli import show as showing
@@ -25,7 +26,7 @@ from leadhand.core.events import Entry, Graded, GradingFailed, RunEnded
 from leadhand.core.ports import Sandbox
 from leadhand.core.values import SandboxSpec, Task
 from leadhand.runs import grading, store
-from leadhand.runs.paths import RunPaths
+from leadhand.runs.paths import RunPaths, find_run, runs_root
 from leadhand.runs.preflight import ready_images
 from leadhand.runs.spec import read_run_file
 from leadhand.study.layout import StudyPaths, attempt_of, read_record
@@ -57,6 +58,13 @@ def grade(o: Options, *, as_json: bool) -> int:
     folder = Path(o.what).expanduser()
     if (folder / "study.json").exists():
         return _study(StudyPaths(folder.absolute()), o, as_json=as_json)
+    try:
+        find_run(o.what, runs_root(o.runs))
+    except UsageError as error:
+        if o.what not in shipped() and not task_folders(folder):
+            raise
+        known = f"`leadhand grade {o.what} --reference --untouched` tries a task's grader on what is known"
+        raise UsageError(f"{error}; {known}") from None
     return carry_out.grade(o.what, o.runs, as_json=as_json)
 
 

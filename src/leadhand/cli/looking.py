@@ -28,6 +28,7 @@ def show(name: str, runs: str, *, as_json: bool) -> None:
         showing.print_json({"run": paths.id, "digest": run.lock.digest, "task": run.lock.task.id, "summary": s})
     else:
         showing.print_page(paths.id, run, s)
+        print(f"\n{paths.folder}")
 
 
 def list_runs(runs: str, *, as_json: bool) -> None:

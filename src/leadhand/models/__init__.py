@@ -7,7 +7,7 @@ Importing this package loads no adapter, no HTTP client and no price table.
 """
 
 from leadhand.models.cache_ttl import cache_ttls, check_cache_ttl
-from leadhand.models.catalog import known_providers, missing_key, open_model, problems
+from leadhand.models.catalog import missing_key, open_model, problems
 from leadhand.models.keys import load_keys
 from leadhand.models.limiter import SharedLimiter
 from leadhand.models.listing import ListedModel, list_models
@@ -22,7 +22,6 @@ __all__ = [
     "check_reasoning",
     "find_price",
     "find_profile",
-    "known_providers",
     "list_models",
     "load_keys",
     "missing_key",

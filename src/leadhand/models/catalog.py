@@ -10,10 +10,6 @@ from leadhand.core.ports import Model
 from leadhand.models.providers import PROVIDERS, ProviderInfo
 
 
-def known_providers() -> tuple[str, ...]:
-    return (*PROVIDERS, "scripted")
-
-
 def split_name(name: str) -> tuple[ProviderInfo, str]:
     """`provider/model` in two. Raises `UsageError` naming what there is."""
     provider, _, model = name.partition("/")
@@ -68,10 +64,14 @@ def _check_url(base_url: str) -> None:
 
 
 def problems(env: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """For `doctor`: (provider, "ready" or "no key", what to do about it)."""
-    found: list[tuple[str, str, str]] = []
-    for info in PROVIDERS.values():
-        ready = any(env.get(k) for k in info.keys)
-        remedy = "" if ready else f"set {' or '.join(info.keys)} in the environment or in .env"
-        found.append((info.name, "ready" if ready else "no key", remedy))
+    """For `doctor`: (providers, their state, what to do about it). One with a key is enough, so the others are named in
+    one line; what to do is said where none has one.
+    """
+    ready = [p.name for p in PROVIDERS.values() if any(env.get(k) for k in p.keys)]
+    found = [(name, "ready", "") for name in ready]
+    if ready and (others := [name for name in PROVIDERS if name not in ready]):
+        found.append(("other models", f"no key for {', '.join(others)}", ""))
+    if not ready:
+        keys = dict.fromkeys(k for p in PROVIDERS.values() for k in p.keys)
+        found.append(("models", "no key", f"set one of {', '.join(keys)} in the environment or in .env"))
     return found

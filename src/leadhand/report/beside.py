@@ -74,7 +74,7 @@ def _shown(key: str, value: Any) -> str:
     if value is None:
         return "–"
     if key == "cost":
-        return f"${value:.4f}"
+        return f"${value:.4f}" if value else "$0"
     return f"{value:.3f}" if isinstance(value, float) else (f"{value:,}" if isinstance(value, int) else str(value))
 
 

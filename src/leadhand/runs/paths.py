@@ -100,4 +100,6 @@ def find_run(name: str, root: Path) -> RunPaths:
         raise UsageError(
             f"{name!r} fits {len(matches)} runs: {', '.join(r.id for r in matches[:5])}; give more of the id"
         )
-    raise UsageError(f"no run {name!r} in {root}; `leadhand runs` lists them, --runs names another folder")
+    of_task = next((r.id for r in reversed(runs) if name and f"-{name.lower()}-" in r.id), "")
+    hint = f"the newest run of that task is {of_task}; " if of_task else ""
+    raise UsageError(f"no run {name!r} in {root}; {hint}`leadhand runs` lists them, --runs names another folder")
