@@ -46,14 +46,14 @@ def _rivals(e: Evidence, best: str) -> str:
     found = compare(e.scores, family, e.method)
     alike = [c.base for c in found if c.p_adjusted is None or c.p_adjusted >= 0.05]
     if not alike:
-        return f"It is better than each of the other {len(found)} designs (paired over tasks, Holm, 5 %)."
+        return f"It is better than each of the other {len(found)} designs (paired over tasks, Holm over these, 5 %)."
     costed = [d for d in (*alike, best) if e.summaries[d].cost is not None]
     cheapest = min(costed, key=lambda d: mean_of(e.summaries[d].cost) or 0.0) if costed else ""
     cheap = ""
     if cheapest and cheapest != best:
         cheap = f"; the cheapest of these is {cheapest} at ${mean_of(e.summaries[cheapest].cost):.2f} a task"
     few = "; ".join(alike[:3]) + (f"; and {len(alike) - 3} more" if len(alike) > 3 else "")
-    return f"Not shown to be worse (paired over tasks, Holm, 5 %): {few}{cheap}."
+    return f"Not shown to be worse (paired over tasks, Holm over all {len(found)}, 5 %): {few}{cheap}."
 
 
 def _bounds(e: Evidence) -> str:

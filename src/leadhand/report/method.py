@@ -9,12 +9,15 @@ import msgspec
 from leadhand.analysis.calibration.checks import Coverage, Decile, Detectable
 from leadhand.report.table import as_html, table
 
-WORDS = """
-<p class=note>A <b>team</b> is one lead agent and its workers in one sandbox; the lead also works. <b>Solo</b> is an
+_TEAMS = """
+A <b>team</b> is one lead agent and its workers in one sandbox; the lead also works. <b>Solo</b> is an
 agent without workers. <b>Guidance</b> says which stages the lead is told to delegate: planning (P), implementation (I),
 verification (V), all (PIV), or nothing in particular (minimal). A fixed team has the number of workers given, a dynamic
-one <b>up to</b> so many. <b>Reward</b> is the grader's score in 0 to 1; a <b>point</b> is 0.01 of it. <b>Cost</b> is in
-dollars of model calls. Point at a mark in a figure to see its numbers.</p>
+one <b>up to</b> so many.
+"""
+_NUMBERS = """
+<b>Reward</b> is the grader's score in 0 to 1; a <b>point</b> is 0.01 of it. <b>Cost</b> is in
+dollars of model calls. Point at a mark in a figure to see its numbers.
 """
 
 METHOD = """
@@ -41,6 +44,11 @@ homogeneous teams.</li>
 runs are read from shell commands: lower bounds.</li>
 </ul>
 """
+
+
+def words(*, teams: bool) -> str:
+    """What the page's words mean; those of teams where there are any."""
+    return f"<p class=note>{_TEAMS if teams else ''}{_NUMBERS}</p>"
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):

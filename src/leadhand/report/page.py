@@ -13,7 +13,7 @@ from leadhand.report.claims import Claim
 from leadhand.report.evidence import Evidence
 from leadhand.report.exhibit import Absent, Exhibit
 from leadhand.report.images import inline
-from leadhand.report.method import METHOD, WORDS, calibration
+from leadhand.report.method import METHOD, calibration, words
 from leadhand.report.table import as_html, cells, counted
 
 MOST_ROWS = 400
@@ -30,18 +30,21 @@ def page(
     absent = [x for x in exhibits if isinstance(x, Absent)]
     first = [x for slug in FIRST for x in shown if x.slug == slug]
     rest = [x for x in shown if x.slug not in FIRST]
+    tested = any(c.verdict != "not tested" for c in claims)
+    held = [
+        "<h2 id=claims>Claims of the paper, held against this study</h2>",
+        _claims(claims) if tested else _untested(e, claims),
+    ]
+    frontier = ["<h2 id=frontier-section>Frontier and designs</h2>", *(_exhibit(x, svgs) for x in first)]
     question = e.question or "Which design earns the most, and which earns the most for its money?"
     body = [
         f"<h1>{html.escape(question)}</h1>",
         f"<p class=where>{html.escape(_where(e))}</p>",
         f"<p class=answer>{html.escape(answer)}</p>",
-        "<nav><a href=#claims>Claims</a><a href=#frontier-section>Frontier and designs</a><a href=#figures>Figures</a>"
-        "<a href=#caveats>Caveats</a><a href=#method>Method</a></nav>",
-        WORDS,
-        "<h2 id=claims>Claims of the paper, held against this study</h2>",
-        _claims(claims),
-        "<h2 id=frontier-section>Frontier and designs</h2>",
-        *(_exhibit(x, svgs) for x in first),
+        f"<nav>{_links(tested)}</nav>",
+        words(teams=_has_teams(e)),
+        # Where no claim can be tested, what the data do show goes first.
+        *((*held, *frontier) if tested else (*frontier, *held)),
         "<h2 id=figures>More figures and tables</h2>",
         *(_exhibit(x, svgs) for x in rest),
         "<h2 id=caveats>Caveats</h2>",
@@ -54,6 +57,18 @@ def page(
         x.slug: {"labels": [c.label for c in x.table.columns], "rows": cells(x.table)} for x in shown if x.slug in svgs
     }
     return _shell(e.name, "\n".join(body), data)
+
+
+def _links(tested: bool) -> str:
+    """To the parts of the page, in their order."""
+    parts = [("claims", "Claims"), ("frontier-section", "Frontier and designs")]
+    parts = (parts if tested else parts[::-1]) + [("figures", "Figures"), ("caveats", "Caveats"), ("method", "Method")]
+    return "".join(f"<a href=#{name}>{words}</a>" for name, words in parts)
+
+
+def _has_teams(e: Evidence) -> bool:
+    """Whether anything is known to be more than one agent."""
+    return any(f.group or (f.known and not f.solo) for f in e.factors.values())
 
 
 def _shell(name: str, body: str, data: object) -> str:
@@ -72,9 +87,11 @@ def _shell(name: str, body: str, data: object) -> str:
 def _where(e: Evidence) -> str:
     runs = sum(s.standing.counted for s in e.summaries.values())
     spent = together(e.spending).total if e.spending else float(e.scores.frame["cost"].sum() or 0.0)
+    idle = sum(not s.standing.counted for s in e.summaries.values())
+    without = f" ({idle} without a run that counts)" if idle else ""
     dollars = f", ${spent:,.2f} spent" if spent else ""
     return (
-        f"{e.name}: {counted(len(e.factors), 'design')}, {counted(len(e.scores.tasks), 'task')}, "
+        f"{e.name}: {counted(len(e.factors), 'design')}{without}, {counted(len(e.scores.tasks), 'task')}, "
         f"{counted(e.scores.repeats, 'repeat')}; {counted(runs, 'run')} that count{'s' if runs == 1 else ''}{dollars}."
     )
 
@@ -91,12 +108,20 @@ def _claims(claims: Sequence[Claim]) -> str:
             verdict = f"<td class={c.verdict.replace(' ', '-')}>{c.verdict}</td>"
             rows.append(f"<tr>{first}{verdict}<td>{html.escape(c.finding)}</td></tr>")
     tested = [c for c in claims if c.verdict != "not tested"]
-    note = (
-        "Undecided means that the interval leaves both open, not that there is no effect. The claims are from arXiv "
-        f"2610.17471, in our words. {len(tested)} tests are read together here and are not corrected for that."
-    )
+    several = f" {len(tested)} tests are read together here and are not corrected for that." if len(tested) > 1 else ""
+    undecided = "Undecided means that the interval leaves both open, not that there is no effect. " if tested else ""
+    note = f"{undecided}The claims are from arXiv 2610.17471, in our words.{several}"
     head = "<thead><tr><th>Claim, and its rule</th><th>Verdict</th><th>What was seen (95 % interval)</th></tr></thead>"
     return f"<table class=claims>{head}<tbody>{''.join(rows)}</tbody></table><p class=note>{note}</p>"
+
+
+def _untested(e: Evidence, claims: Sequence[Claim]) -> str:
+    """One line where no claim can be tested, with the claims and what each would need folded below it."""
+    why = "the designs that they need are not here" if _has_teams(e) else "no teams"
+    return (
+        f"<p>None of the paper's {len(claims)} claims can be tested with these data: {why}.</p>"
+        f"<details><summary>The claims, and what each needs</summary>{_claims(claims)}</details>"
+    )
 
 
 def _exhibit(x: Exhibit, svgs: Mapping[str, bytes]) -> str:
