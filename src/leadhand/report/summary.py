@@ -8,14 +8,20 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from leadhand.analysis.compare import by_tier, compare, pairs
+from leadhand.analysis.compare import Comparison, by_tier, compare, pairs
 from leadhand.analysis.scores import common
 from leadhand.analysis.stats.hypotheses import NonInferiority, non_inferior
 from leadhand.core.errors import UsageError
 from leadhand.report import table as tables
-from leadhand.report.evidence import Evidence, triple
+from leadhand.report.evidence import Evidence, mean_of, triple
 from leadhand.report.exhibits.overview import comparison_row
 from leadhand.report.table import Table, table
+
+MOST_PAIRS = 15
+"""Of more comparisons of all with all, only those with the best design are printed."""
+
+NAMED = 3
+"""So many designs without a run that counts are named."""
 
 
 def as_text(e: Evidence, *, base: str, designs: Sequence[str], margin: float, saving: float | None) -> str:
@@ -60,11 +66,18 @@ def chosen(e: Evidence, designs: Sequence[str], base: str) -> Evidence:
     return replace(e, scores=e.scores.only(wanted))
 
 
+def _counted(e: Evidence) -> list[str]:
+    """The designs that have a run that counts."""
+    return [s.design for s in e.summaries.values() if s.standing.counted]
+
+
 def _designs(e: Evidence) -> Table:
+    listed = _counted(e) or list(e.factors)
     rows = [
         (s.design, s.standing.counted, s.standing.left_out, *triple(s.reward), *s.reward_bounds, *triple(s.cost),
          s.minutes.value if s.minutes else None, s.frontier)
         for s in e.summaries.values()
+        if s.design in listed
     ]  # fmt: skip
     return table(
         [
@@ -75,12 +88,22 @@ def _designs(e: Evidence) -> Table:
             ("frontier", "on frontier", "percent"),
         ],
         rows,
+        _unlisted([d for d in e.factors if d not in listed]),
     )  # fmt: skip
 
 
+def _unlisted(designs: Sequence[str]) -> str:
+    if not designs:
+        return ""
+    more = f" and {len(designs) - NAMED} more" if len(designs) > NAMED else ""
+    have = "has" if len(designs) == 1 else "have"
+    names = f"{', '.join(designs[:NAMED])}{more}"
+    return f"{tables.counted(len(designs), 'design')} {have} no run that counts: {names} (--json lists all)"
+
+
 def _differences(e: Evidence, base: str) -> Table:
-    found = compare(e.scores, pairs(e.scores, base), e.method)
-    return table(
+    found, note = _compared(e, base)
+    made = table(
         [
             ("design", "comparison", "text"), ("reward", "points", "points"), ("low", "low", "points"),
             ("high", "high", "points"), ("p", "p", "p"), ("adjusted", "p (Holm)", "p"), ("mde", "detectable", "points"),
@@ -90,7 +113,30 @@ def _differences(e: Evidence, base: str) -> Table:
         ],
         [comparison_row(c, reachable=e.factors[c.design].reachable) for c in found],
         "detectable: the true difference found with 80 % power",
+        note,
     )  # fmt: skip
+    return tables.filled(made)
+
+
+def _compared(e: Evidence, base: str) -> tuple[list[Comparison], str]:
+    """What is printed of the comparisons, and a note where that is not all. Of too many pairs of all with all these are
+    the pairs with the design of the highest mean; their p stay corrected for all pairs, since the data chose that one.
+    """
+    family = pairs(e.scores, base)
+    names = _counted(e)
+    every = len(names) * (len(names) - 1) // 2
+    everything = not base and len(family) == len(e.factors) * (len(e.factors) - 1) // 2
+    if not everything or every <= MOST_PAIRS:
+        return compare(e.scores, family, e.method), ""
+    bought = [d for d in names if e.factors[d].reachable] or names
+    best = max(bought, key=lambda d: mean_of(e.summaries[d].reward) or 0.0)
+    ordered = [best, *(d for d in e.factors if d != best)]
+    found = compare(e.scores, pairs(e.scores.only(ordered)), e.method)
+    note = (
+        f"{every} pairs of {len(names)} designs: only those with the highest mean, {best}, are printed (p corrected "
+        "for all); --base NAME compares with another, --json has every pair"
+    )
+    return [c for c in found if c.base == best], note
 
 
 def _tiers(e: Evidence) -> Table:
@@ -98,7 +144,7 @@ def _tiers(e: Evidence) -> Table:
     tiers = list(dict.fromkeys(t for by in found.values() for t in by))
     return table(
         [("design", "design", "text"), *((t, t, "reward") for t in tiers)],
-        [(d, *(by[t].value if t in by else None for t in tiers)) for d, by in found.items()],
+        [(d, *(by[t].value if t in by else None for t in tiers)) for d, by in found.items() if by],
     )
 
 

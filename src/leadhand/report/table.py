@@ -55,6 +55,16 @@ def table(columns: Iterable[tuple[str, str, Kind]], rows: Iterable[Sequence[Any]
     return Table(columns=made, rows=given, notes=tuple(n for n in notes if n))
 
 
+def filled(t: Table) -> Table:
+    """Without the columns in which nothing is."""
+    keep = [i for i in range(len(t.columns)) if not t.rows or any(row[i] is not None for row in t.rows)]
+    return Table(
+        columns=tuple(t.columns[i] for i in keep),
+        rows=tuple(tuple(row[i] for i in keep) for row in t.rows),
+        notes=t.notes,
+    )
+
+
 def shown(value: Cell, kind: Kind) -> str:
     """A cell as people read it; None is a dash, infinity is named."""
     if value is None:
