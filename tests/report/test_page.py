@@ -135,6 +135,7 @@ def test_a_csv_gets_a_report_that_says_what_it_cannot_show(app: typer.Typer, tmp
               "--out", str(tmp_path)]
     )  # fmt: skip
     assert found.exit_code == 0, found.output
+    assert found.stderr.startswith(f"reading {EXCERPT / 'gpt-5-5.csv'}\nexhibit 1 of ")
     assert "not shown: When the lead delegates (needs journals" in found.output
     text = (tmp_path / "index.html").read_text()
     assert "counts as 0" in text
