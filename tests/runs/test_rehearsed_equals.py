@@ -152,7 +152,7 @@ def test_the_oracle_finds_the_better_one_and_says_what_it_is(
     assert 0 < chosen.scores["s1"] < chosen.scores["s2"] == result.reward < 1
     app(["show", str(result.folder)], standalone_mode=False)
     shown = capsys.readouterr().out
-    assert "best of 2 solo scripted (oracle: an upper bound)" in shown
+    assert "best of 2 solo scripted few (oracle: an upper bound)" in shown
     assert "s2 was chosen by oracle: an upper bound" in shown
     app(["runs", "--json", "--runs", str(result.folder.parent)], standalone_mode=False)
     listed = [row["team"] for row in json.loads(capsys.readouterr().out)]
@@ -183,7 +183,7 @@ def test_costs_and_rewards_stand_in_the_same_tables_as_those_of_the_team(results
     assert sorted(spent[results["best"].folder.name]["agent"]) == ["s1", "s2", "s3"]
     scores = scores_of(study, tables)
     assert len(scores.frame) == len(results)
-    assert {re.split(r":\w+\W+", d)[-1] for d in scores.frame["design"]} == {
+    assert {re.split(r"^scripted \w+\W+", d)[-1] for d in scores.frame["design"]} == {
         "best of 2 by oracle minimal · upper bound",
         "best of 3 by tests minimal",
         "4 peers minimal",

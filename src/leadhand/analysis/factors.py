@@ -9,6 +9,7 @@ import msgspec
 
 from leadhand.core.design import Design, Strategy
 from leadhand.core.errors import UsageError
+from leadhand.core.names import short_model
 from leadhand.core.values import Value
 
 
@@ -158,10 +159,7 @@ def _chosen(strategy: str, text: Callable[[str], str]) -> str:
 
 
 def _model(name: str, reasoning: str) -> str:
-    return _with_effort(name.rsplit("/", 1)[-1], reasoning)
-
-
-def _with_effort(model: str, reasoning: str) -> str:
+    model = short_model(name)
     return f"{model} ({reasoning})" if reasoning else model
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from leadhand.analysis.summary import AgentLine, DelegationLine, Summary
 from leadhand.cli import text
 from leadhand.core.design import Design
+from leadhand.core.names import short_model
 from leadhand.runs.plan import Preview
 from leadhand.runs.spec import RunFile
 
@@ -22,18 +23,18 @@ def header(run_id: str, run: RunFile) -> Text:
     """Which run this is, in two lines."""
     design = run.lock.design
     if design.strategy == "peers":
-        team = f"{design.k} equal {text.model(design.lead)} peers, the {design.collect} to finish"
+        team = f"{design.k} equal {short_model(design.lead)} peers, the {design.collect} to finish"
     elif design.strategy == "best-of-k":
         bound = " (oracle: an upper bound)" if design.selector == "oracle" else f" by {design.selector}"
-        team = f"best of {design.k} solo {text.model(design.lead)}{bound}"
+        team = f"best of {design.k} solo {short_model(design.lead)}{bound}"
     elif design.solo:
-        team = f"solo {text.model(design.lead)}"
+        team = f"solo {short_model(design.lead)}"
     else:
         size = f"{design.workers}" if design.workers is not None else f"up to {design.max_workers}"
-        kinds = ", ".join(dict.fromkeys(text.model(k.model) for k in design.worker_kinds))
+        kinds = ", ".join(dict.fromkeys(short_model(k.model) for k in design.worker_kinds))
         plus = f"{design.cap}+1 agents" if design.workers is not None else f"up to {design.cap}+1 agents"
         workers = "worker" if size == "1" else "workers"
-        team = f"{text.model(design.lead)} leading {size} {kinds} {workers} ({plus}), {design.schedule}"
+        team = f"{short_model(design.lead)} leading {size} {kinds} {workers} ({plus}), {design.schedule}"
     budget = "no limit" if design.budget_usd is None else text.dollars(design.budget_usd)
     line = Text()
     line.append(f"{text.safe(run_id)}\n", style="bold")
@@ -129,7 +130,7 @@ def ledger(s: Summary) -> Table:
     for a in s.agents:
         table.add_row(
             a.name,
-            text.model(a.model),
+            short_model(a.model),
             str(a.steps),
             text.tokens(a.usage.input),
             text.tokens(a.usage.cache_read),

@@ -46,8 +46,3 @@ def tokens(n: int) -> str:
 
 def plural(n: int, word: str) -> str:
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
-
-
-def model(name: str) -> str:
-    """A model's name, short: without its provider; a scripted one says what it is."""
-    return "scripted" if name.startswith("scripted/") else name.partition("/")[2] or name

@@ -101,5 +101,8 @@ export function plural(n, word, many = `${word}s`) {
 }
 
 export function model(name) {
-  return name.startsWith("scripted/") ? "scripted" : name.split("/").pop();
+  // As leadhand.core.names.short_model.
+  if (!name.startsWith("scripted/")) return name.split("/").pop() || name;
+  const script = name.split(":").pop().split("/").pop();
+  return script === "rehearsal" ? "scripted" : `scripted ${script}`;
 }
