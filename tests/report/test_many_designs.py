@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from leadhand.report import summary
@@ -84,6 +85,14 @@ def test_a_page_without_teams_begins_with_what_it_can_show(many: Evidence) -> No
     assert "12 designs (4 without a run that counts)" in html
 
 
+def test_what_cannot_be_tested_is_folded_below_what_can(evidence: Evidence) -> None:
+    found = claims(evidence)[:4]
+    lost = msgspec.structs.replace(found[0], verdict="not tested", finding="needs more")
+    html = page(evidence, "", [*found, lost], [], {})
+    assert "Of the paper's claims, 1 cannot be tested" in html
+    assert html.index("tests are read together") < html.index("<details>") < html.index("needs more")
+
+
 def test_claims_that_can_be_tested_go_first(evidence: Evidence) -> None:
     found = claims(evidence)
     tested = sum(c.verdict != "not tested" for c in found)
@@ -91,5 +100,7 @@ def test_claims_that_can_be_tested_go_first(evidence: Evidence) -> None:
     assert tested > 1
     assert f"{tested} tests are read together" in html
     assert html.index("id=claims>") < html.index("id=frontier-section>")
-    assert "can be tested with these data" not in html
+    rest = len(found) - tested
+    assert ("cannot be tested with these data" in html) is (rest > 0)
+    assert html.count(">not tested<") == rest
     assert "A <b>team</b> is" in html

@@ -31,10 +31,7 @@ def page(
     first = [x for slug in FIRST for x in shown if x.slug == slug]
     rest = [x for x in shown if x.slug not in FIRST]
     tested = any(c.verdict != "not tested" for c in claims)
-    held = [
-        "<h2 id=claims>Claims of the paper, held against this study</h2>",
-        _claims(claims) if tested else _untested(e, claims),
-    ]
+    held = ["<h2 id=claims>Claims of the paper, held against this study</h2>", _held(e, claims)]
     frontier = ["<h2 id=frontier-section>Frontier and designs</h2>", *(_exhibit(x, svgs) for x in first)]
     question = e.question or "Which design earns the most, and which earns the most for its money?"
     body = [
@@ -115,13 +112,18 @@ def _claims(claims: Sequence[Claim]) -> str:
     return f"<table class=claims>{head}<tbody>{''.join(rows)}</tbody></table><p class=note>{note}</p>"
 
 
-def _untested(e: Evidence, claims: Sequence[Claim]) -> str:
-    """One line where no claim can be tested, with the claims and what each would need folded below it."""
+def _held(e: Evidence, claims: Sequence[Claim]) -> str:
+    """The claims that can be tested; the others in one line, with what each would need folded below it."""
+    tested = [c for c in claims if c.verdict != "not tested"]
+    rest = [c for c in claims if c.verdict == "not tested"]
+    if not rest:
+        return _claims(tested)
     why = "the designs that they need are not here" if _has_teams(e) else "no teams"
-    return (
-        f"<p>None of the paper's {len(claims)} claims can be tested with these data: {why}.</p>"
-        f"<details><summary>The claims, and what each needs</summary>{_claims(claims)}</details>"
-    )
+    line = f"None of the paper's {len(rest)} claims can be tested with these data: {why}."
+    if tested:
+        line = f"Of the paper's claims, {len(rest)} cannot be tested with these data: {why}."
+    folded = f"<details><summary>The claims not tested, and what each needs</summary>{_claims(rest)}</details>"
+    return f"{_claims(tested) if tested else ''}<p>{line}</p>{folded}"
 
 
 def _exhibit(x: Exhibit, svgs: Mapping[str, bytes]) -> str:
