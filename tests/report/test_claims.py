@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 
+from leadhand.analysis.compare import pairwise_p
 from leadhand.report.answer import answer
 from leadhand.report.claims import Claim, claims
 from leadhand.report.evidence import Evidence
@@ -108,4 +111,19 @@ def test_the_answer_to_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("reward", [0.55, 0.8])
 def test_a_clear_winner_is_called_better(tmp_path: Path, reward: float) -> None:
-    assert "better than each" in answer(evidence(tmp_path, (SOLO, 0.3, 0.4), (FULL, reward, 2.0)))
+    assert "better than the other (" in answer(evidence(tmp_path, (SOLO, 0.3, 0.4), (FULL, reward, 2.0)))
+
+
+def test_the_best_is_judged_over_all_pairs(tmp_path: Path) -> None:
+    """By scipy and by hand: three pairs, so the smallest p counts three times, the next twice."""
+    e = evidence(tmp_path, (SOLO, 0.5, 0.4), (FULL, 0.6, 2.0), (ONLY, 0.598, 1.0))
+    names = list(e.scores.designs)
+    of = {d: e.scores.per_task(d, "reward") for d in names}
+    raw = {pair: float(ttest_rel(of[pair[0]], of[pair[1]]).pvalue) for pair in combinations(names, 2)}
+    first, second, third = sorted(raw, key=lambda pair: raw[pair])
+    expected = {first: min(1, 3 * raw[first])}
+    expected[second] = max(expected[first], min(1, 2 * raw[second]))
+    expected[third] = max(expected[second], raw[third])
+    found = pairwise_p(e.scores, names)
+    for a, b in expected:
+        assert found[a, b] == found[b, a] == pytest.approx(expected[a, b], rel=1e-9)

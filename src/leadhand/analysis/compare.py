@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -149,6 +150,21 @@ def compare(scores: Scores, family: Sequence[tuple[str, str]], method: Method = 
     made = [c for a, b in family if (c := _comparison(scores, a, b, method)) is not None]
     adjusted = holm([c.reward.p for c in made])
     return [msgspec.structs.replace(c, p_adjusted=p, family=len(made)) for c, p in zip(made, adjusted, strict=True)]
+
+
+def pairwise_p(scores: Scores, designs: Sequence[str], method: Method = "t") -> dict[tuple[str, str], float | None]:
+    """Holm's adjusted p of the paired difference in reward, over every pair of these designs; both ways round.
+
+    Which design is the best is seen in the data, so a statement about it is about all pairs, not only about its own.
+    """
+    pairs = list(combinations(designs, 2))
+    found: list[float | None] = []
+    for a, b in pairs:
+        ra, rb = scores.per_task(a, "reward"), scores.per_task(b, "reward")
+        both = common(ra, rb)
+        found.append(paired(ra[both], rb[both], method).p if both.any() else None)
+    adjusted = dict(zip(pairs, holm(found), strict=True))
+    return adjusted | {(b, a): p for (a, b), p in adjusted.items()}
 
 
 def _comparison(scores: Scores, a: str, b: str, method: Method) -> Comparison | None:

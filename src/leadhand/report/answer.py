@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from leadhand.analysis.compare import compare
+from collections.abc import Sequence
+from math import comb
+
+from leadhand.analysis.compare import pairwise_p
 from leadhand.report.evidence import Evidence, mean_of
 
 NAMED = 6
@@ -17,7 +20,7 @@ def answer(e: Evidence) -> str:
     best = max(known, key=lambda s: mean_of(s.reward) or 0.0)
     parts = [_best(e, best.design)]
     if len(known) > 1:
-        parts.append(_rivals(e, best.design))
+        parts.append(_rivals(e, best.design, [s.design for s in known]))
     frontier = [s for s in known if s.on_frontier]
     if frontier:
         surest = sorted(frontier, key=lambda s: -(s.frontier or 0.0))[:NAMED]
@@ -40,20 +43,21 @@ def _best(e: Evidence, design: str) -> str:
     return f"The highest mean reward is that of {design}: {s.reward.value:.3f}{spread}{cost}."
 
 
-def _rivals(e: Evidence, best: str) -> str:
+def _rivals(e: Evidence, best: str, known: Sequence[str]) -> str:
     """Which designs are not shown to be worse, and the cheapest of them."""
-    family = [(best, d) for d, f in e.factors.items() if d != best and f.reachable]
-    found = compare(e.scores, family, e.method)
-    alike = [c.base for c in found if c.p_adjusted is None or c.p_adjusted >= 0.05]
+    p = pairwise_p(e.scores, known, e.method)
+    others = [d for d in known if d != best]
+    alike = [d for d in others if (found := p[best, d]) is None or found >= 0.05]
+    how = f"paired over tasks, Holm over all {comb(len(known), 2)} pairs, 5 %"
     if not alike:
-        return f"It is better than each of the other {len(found)} designs (paired over tasks, Holm over these, 5 %)."
+        return f"It is better than {'the other' if len(others) == 1 else f'each of the other {len(others)} designs'} ({how})."
     costed = [d for d in (*alike, best) if e.summaries[d].cost is not None]
     cheapest = min(costed, key=lambda d: mean_of(e.summaries[d].cost) or 0.0) if costed else ""
     cheap = ""
     if cheapest and cheapest != best:
         cheap = f"; the cheapest of these is {cheapest} at ${mean_of(e.summaries[cheapest].cost):.2f} a task"
     few = "; ".join(alike[:3]) + (f"; and {len(alike) - 3} more" if len(alike) > 3 else "")
-    return f"Not shown to be worse (paired over tasks, Holm over all {len(found)}, 5 %): {few}{cheap}."
+    return f"Not shown to be worse ({how}): {few}{cheap}."
 
 
 def _bounds(e: Evidence) -> str:
