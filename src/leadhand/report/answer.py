@@ -50,7 +50,8 @@ def _rivals(e: Evidence, best: str, known: Sequence[str]) -> str:
     alike = [d for d in others if (found := p[best, d]) is None or found >= 0.05]
     how = f"paired over tasks, Holm over all {comb(len(known), 2)} pairs, 5 %"
     if not alike:
-        return f"It is better than {'the other' if len(others) == 1 else f'each of the other {len(others)} designs'} ({how})."
+        all_others = "the other" if len(others) == 1 else f"each of the other {len(others)} designs"
+        return f"It is better than {all_others} ({how})."
     costed = [d for d in (*alike, best) if e.summaries[d].cost is not None]
     cheapest = min(costed, key=lambda d: mean_of(e.summaries[d].cost) or 0.0) if costed else ""
     cheap = ""
