@@ -7,19 +7,20 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Never
 
 import anyio
 import pytest
 from anyio import to_thread
 
 from leadhand import sandboxes
-from leadhand.core.errors import SandboxLost, UsageError
+from leadhand.core.errors import SandboxError, SandboxLost, UsageError
 from leadhand.core.ports import Sandbox
 from leadhand.core.values import Limits, Mount, SandboxInfo, SandboxSpec
-from leadhand.sandboxes import cgroups, docker, engine, leftovers
+from leadhand.sandboxes import cgroups, docker, engine, leftovers, owners
 from leadhand.testing.sandbox_contract import alive, sh
 
 from .conftest import Start, make_spec, require
@@ -196,6 +197,60 @@ async def test_reap_removes_leftovers_and_spares_the_runs_it_is_told_to(kind: st
             found = sandboxes_engine()
             volumes = found.get("/volumes", filters='{"label": ["leadhand.run"]}').get("Volumes") or ()
             assert not [v for v in volumes if v["Labels"]["leadhand.run"] in (spec_one.run_id, spec_two.run_id)]
+
+
+class Meanwhile(set[str]):
+    """Runs to spare; when it is first asked for one that is not, another run begins."""
+
+    def __init__(self, spared: set[str], begin: Callable[[], None]) -> None:
+        super().__init__(spared)
+        self.begin: Callable[[], None] | None = begin
+
+    def __contains__(self, run: object) -> bool:
+        found = super().__contains__(run)
+        if not found and self.begin is not None:
+            begin, self.begin = self.begin, None
+            begin()
+        return found
+
+
+@pytest.mark.anyio
+async def test_reap_spares_a_run_that_begins_while_it_is_at_work() -> None:
+    names = [f"20260101-000000-{name}-{os.getpid()}" for name in ("old", "new")]
+    old, *_ = started = [marked_process(names[0])]
+    holds: list[owners.Hold] = []
+
+    def begin() -> None:
+        holds.append(owners.Hold(names[1]))
+        started.append(marked_process(names[1]))
+
+    try:
+        await sandboxes.reap(Meanwhile(everybody_else(*names), begin))
+        assert old.wait(5) == -signal.SIGKILL
+        assert started[1].poll() is None
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+        for hold in holds:
+            hold.release()
+
+
+def marked_process(run: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(["sleep", "60"], env={"LEADHAND_RUN": run, "PATH": os.environ["PATH"]})
+
+
+@pytest.mark.anyio
+async def test_a_run_is_owned_before_anything_of_it_is_there() -> None:
+    run = f"20260101-000000-owned-{os.getpid()}"
+
+    async def start() -> Never:
+        assert owners.is_held(run)
+        raise SandboxError("it cannot be started")
+
+    with pytest.raises(SandboxError):
+        await sandboxes._held(run, start)
+    assert not owners.is_held(run)
 
 
 def everybody_else(*own: str) -> set[str]:

@@ -5,7 +5,7 @@ Adapters are loaded when they are chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING
 
 from leadhand.core.errors import SandboxError, UsageError
@@ -62,15 +62,24 @@ async def start(spec: SandboxSpec, kind: str = "auto") -> Sandbox:
     """Start a sandbox. Raises `UsageError` (nothing fits this machine) or `SandboxError`."""
     from anyio import to_thread
 
-    from leadhand.sandboxes import owners
-    from leadhand.sandboxes.team import TeamSandbox
-
     if kind == "auto":
         kind, _ = await to_thread.run_sync(choose, kind, spec.image)
     if spec.whole and kind != "docker":
         raise UsageError(f"run {spec.run_id} needs the image {spec.image} itself: --sandbox docker, not {kind}")
-    backend = await _start(spec, kind)
-    return TeamSandbox(backend, owners.Hold(spec.run_id))
+    return await _held(spec.run_id, lambda: _start(spec, kind))
+
+
+async def _held(run_id: str, start: Callable[[], Awaitable[Backend]]) -> Sandbox:
+    """It is this process's from before its first process or folder is there, so that `reap` cannot meet it unowned."""
+    from leadhand.sandboxes import owners
+    from leadhand.sandboxes.team import TeamSandbox
+
+    hold = owners.Hold(run_id)
+    try:
+        return TeamSandbox(await start(), hold)
+    except BaseException:
+        hold.release()
+        raise
 
 
 async def _start(spec: SandboxSpec, kind: str, *, again: bool = False) -> Backend:
@@ -96,15 +105,14 @@ async def reattach(info: SandboxInfo, spec: SandboxSpec) -> Sandbox:
     """
     from anyio import to_thread
 
-    from leadhand.sandboxes import leftovers, owners
-    from leadhand.sandboxes.team import TeamSandbox
+    from leadhand.sandboxes import leftovers
 
     if info.kind == "docker":
         from leadhand.sandboxes import docker
 
-        return TeamSandbox(await docker.reattach(info, spec), owners.Hold(spec.run_id))
+        return await _held(spec.run_id, lambda: docker.reattach(info, spec))
     await to_thread.run_sync(leftovers.clear, spec.run_id.__eq__)
-    return TeamSandbox(await _start(spec, info.kind, again=True), owners.Hold(spec.run_id))
+    return await _held(spec.run_id, lambda: _start(spec, info.kind, again=True))
 
 
 async def reap(run_ids_to_spare: Collection[str] = ()) -> tuple[str, ...]:
@@ -116,11 +124,14 @@ async def reap(run_ids_to_spare: Collection[str] = ()) -> tuple[str, ...]:
 
     from leadhand.sandboxes import docker, leftovers, owners
 
-    spared = frozenset(run_ids_to_spare) | owners.held()
-    processes, folders = await to_thread.run_sync(leftovers.clear, lambda run: run not in spared)
+    def left(run: str) -> bool:
+        # Asked of what was found, not beforehand: a run that starts meanwhile is not left by anybody.
+        return run not in run_ids_to_spare and not owners.is_held(run)
+
+    processes, folders = await to_thread.run_sync(leftovers.clear, left)
     done = [f"{processes} processes killed", f"{folders} folders removed"]
     try:
-        containers, volumes = await to_thread.run_sync(docker.reap, spared)
+        containers, volumes = await to_thread.run_sync(docker.reap, left)
         done += [f"{containers} containers removed", f"{volumes} volumes removed"]
     except UsageError as failure:  # no engine, no containers
         done.append(f"containers not looked for: {failure}")

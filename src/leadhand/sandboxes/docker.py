@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -245,15 +246,15 @@ def _not_enforced(host: dict[str, Any]) -> tuple[str, ...]:
     return tuple(name for key, name in known.items() if host.get(key) is False)
 
 
-def reap(spared: frozenset[str]) -> tuple[int, int]:
-    """Remove the containers and volumes of all runs but these; the number of each. Blocks."""
+def reap(chosen: Callable[[str], bool]) -> tuple[int, int]:
+    """Remove the containers and volumes of the runs that are `chosen`; the number of each. Blocks."""
     found = engine.find()
     listed = found.get("/containers/json", all="1", filters=engine.labelled(LABEL))
-    containers = [c["Id"] for c in listed if c["Labels"][LABEL] not in spared]
+    containers = [c["Id"] for c in listed if chosen(c["Labels"][LABEL])]
     for one in containers:
         remove(found, one)
     volumes = found.get("/volumes", filters=engine.labelled(LABEL)).get("Volumes") or ()
-    names = [v["Name"] for v in volumes if v["Labels"][LABEL] not in spared]
+    names = [v["Name"] for v in volumes if chosen(v["Labels"][LABEL])]
     for name in names:
         found.call("DELETE", engine.path_of("volumes", name), query={"force": "1"})
     return len(containers), len(names)

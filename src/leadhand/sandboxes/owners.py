@@ -22,8 +22,14 @@ class Hold:
     """This process owns sandboxes of a run until `release`, or until it is gone."""
 
     def __init__(self, run_id: str) -> None:
-        self._fd = os.open(_folder() / run_id, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        fcntl.flock(self._fd, fcntl.LOCK_SH)
+        path = _folder() / run_id
+        while True:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fcntl.flock(self._fd, fcntl.LOCK_SH)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(self._fd), path.lstat()):
+                    return
+            os.close(self._fd)  # `is_held` removed it before it was locked
 
     def release(self) -> None:
         if self._fd >= 0:
@@ -31,17 +37,18 @@ class Hold:
             self._fd = -1
 
 
-def held() -> frozenset[str]:
-    """The runs that a living process owns sandboxes of. Files that nobody holds are removed."""
-    found = set()
-    for path in _folder().iterdir():
-        with contextlib.suppress(OSError):
-            fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink(missing_ok=True)
-            except BlockingIOError:
-                found.add(path.name)
-            finally:
-                os.close(fd)
-    return frozenset(found)
+def is_held(run_id: str) -> bool:
+    """Whether a living process owns sandboxes of the run. A file that nobody holds is removed."""
+    path = _folder() / run_id
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink(missing_ok=True)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
