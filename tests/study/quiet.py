@@ -19,6 +19,7 @@ name = "quiet"
 repeats = {repeats}
 sandbox = "local"
 concurrency = {concurrency}
+budget_usd = "none"
 
 [tasks]
 source = ["tasks/*"]
