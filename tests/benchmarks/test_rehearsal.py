@@ -21,7 +21,7 @@ from leadhand.core.events import CommandEnded, DelegationEnded, DelegationStarte
 from leadhand.core.ports import StartSandbox
 from leadhand.core.values import Grade, SandboxSpec, ToolResult, ToolResults
 from leadhand.testing.play import PROMPTS, Played, play
-from leadhand.testing.scripted import Script, Seen, Step, finish, step_for
+from leadhand.testing.scripted import Script, Seen, Step, finish, hurried, step_for
 
 
 class Run(NamedTuple):
@@ -53,10 +53,6 @@ async def run(scripts: Mapping[str, Script], start: StartSandbox, folder: Path) 
         await sandbox.aclose()
     grade = await FolderBenchmark([task]).grade(task, folder / "submission.tar.gz", start, folder / "grading")
     return Run(played, grade)
-
-
-def hurried(script: Script) -> Script:
-    return lambda seen: msgspec.structs.replace(step_for(script, seen), delay_s=0.0)
 
 
 @pytest.mark.anyio

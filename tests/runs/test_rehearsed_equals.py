@@ -22,41 +22,32 @@ from leadhand.core.design import Design
 from leadhand.core.events import Entry, MessageAdded, NoteAdded, Selected, SlotClaimed, ToolEnded
 from leadhand.core.ledger import ledger_of
 from leadhand.core.values import Price, ToolResults
-from leadhand.testing.scripted import Script, Seen, Step, step_for
+from leadhand.testing.scripted import Script, Seen, Step, hurried, step_for
 
 pytestmark = pytest.mark.timeout(400)
 PRICE = Price(input=1.0, output=5.0)
 SCORE = './compile.sh >/dev/null 2>&1; echo "-$(./check.sh | grep -c ^DIFFERS)"'
 
 
-def hurried(scripts: Mapping[str, Script]) -> dict[str, Script]:
-    """The rehearsal without the delays of a model."""
-
-    def quick(script: Script) -> Script:
-        def step(seen: Seen) -> Step:
-            found = step_for(script, seen)
-            return Step(text=found.text, calls=found.calls)
-
-        return step
-
-    return {agent: quick(script) for agent, script in scripts.items()}
+def quickly(scripts: Mapping[str, Script]) -> dict[str, Script]:
+    return {agent: hurried(script) for agent, script in scripts.items()}
 
 
 def peers() -> dict[str, Script]:
-    return hurried(equals.peers())
+    return quickly(equals.peers())
 
 
 def candidates() -> dict[str, Script]:
-    return hurried(equals.candidates())
+    return quickly(equals.candidates())
 
 
 def few() -> dict[str, Script]:
     """Candidates that look into one and two of the four areas."""
-    return hurried({"s1": equals.candidate(1), "s2": equals.candidate(2)})
+    return quickly({"s1": equals.candidate(1), "s2": equals.candidate(2)})
 
 
 def team() -> dict[str, Script]:
-    return hurried(rehearsal())
+    return quickly(rehearsal())
 
 
 def design(scripts: str, **more: Any) -> Design:

@@ -12,22 +12,12 @@ from typing import Any
 import pytest
 
 from leadhand import sandboxes
-from leadhand.core.errors import UsageError
 from leadhand.core.ports import Sandbox
 from leadhand.core.values import Mount, SandboxSpec
+from needs import require
 
 Start = Callable[..., AbstractAsyncContextManager[Sandbox]]
 KINDS = [pytest.param("docker", marks=pytest.mark.engine), "bwrap", "local"]
-
-
-def require(kind: str) -> None:
-    """Skip, or in CI fail, where this kind cannot be had."""
-    try:
-        sandboxes.choose(kind)
-    except UsageError as failure:
-        if os.environ.get("CI"):
-            pytest.fail(f"no {kind} in CI: {failure}")
-        pytest.skip(str(failure))
 
 
 def make_spec(kind: str, where: Path, **more: Any) -> SandboxSpec:

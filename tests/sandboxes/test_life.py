@@ -22,8 +22,9 @@ from leadhand.core.ports import Sandbox
 from leadhand.core.values import Limits, Mount, SandboxInfo, SandboxSpec
 from leadhand.sandboxes import cgroups, docker, engine, leftovers, owners
 from leadhand.testing.sandbox_contract import alive, sh
+from needs import require
 
-from .conftest import Start, make_spec, require
+from .conftest import Start, make_spec
 
 MARK = str(random.SystemRandom().randrange(10**6, 10**7))
 """In the arguments of the processes that are looked for: others may run these tests at the same time."""

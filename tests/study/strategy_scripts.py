@@ -7,22 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from leadhand.benchmarks.rehearsal import equals, rehearsal
-from leadhand.testing.scripted import Script, Seen, Step, step_for
+from leadhand.testing.scripted import Script, hurried
 
 
-def hurried(scripts: Mapping[str, Script]) -> dict[str, Script]:
-    """The rehearsal without the delays of a model."""
-
-    def quick(script: Script) -> Script:
-        def step(seen: Seen) -> Step:
-            found = step_for(script, seen)
-            return Step(text=found.text, calls=found.calls)
-
-        return step
-
-    return {agent: quick(script) for agent, script in scripts.items()}
+def quickly(scripts: Mapping[str, Script]) -> dict[str, Script]:
+    return {agent: hurried(script) for agent, script in scripts.items()}
 
 
 def scripts() -> dict[str, Script]:
     alone = {"solo": equals.candidate(2), "s4": equals.candidate(1)}
-    return hurried({**rehearsal(), **equals.peers(), **equals.candidates(), **alone})
+    return quickly({**rehearsal(), **equals.peers(), **equals.candidates(), **alone})
